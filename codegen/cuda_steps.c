@@ -240,6 +240,13 @@ static const char *column_range(struct cu_unit *u, const struct pl_step *s, int 
     return searched_column(u, s, number, "hdd_expand_column");
 }
 
+static const char *band_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
+{
+    u->sorted = true;
+    return hd_asprintf(u->arena, "hdd_expand_sorted(%s, %s, %s, hdd_column_values(%s, %s))", cu_arg(u, s->a_nrows),
+                       cu_expr(u, s->keys[0]), cu_expr(u, s->keys[1]), cu_arg(u, s->a_data), cu_arg(u, s->a_base));
+}
+
 static const char *fk_range(struct cu_unit *u, const struct pl_step *s, int number HD_UNUSED)
 {
     return hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets), cu_slot(u, s->row_slot));

@@ -280,6 +280,8 @@ LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i)
 struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
 /* The stored value of a searched column. */
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
+/* Rows whose value in the column of EXPAND_BAND lies between its keys, on to miss if one of these is NULL. */
+struct cg_range cg_band_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
 /* The first row with a stored value in the column of PROBE_COLUMN, EXPAND_COLUMN, on to miss if there is none; and the one
  * behind the last. */
 LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMBasicBlockRef miss);

@@ -241,6 +241,11 @@ static struct cg_range column_range(struct cg_fn *f, const struct pl_step *s, LL
     return (struct cg_range){begin, cg_end_in_column(f, s, wanted, begin)};
 }
 
+static struct cg_range band_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    return cg_band_range(f, s, miss);
+}
+
 static struct cg_range all_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss HD_UNUSED)
 {
     return (struct cg_range){l_i64(f, 0), cg_arg_word(f, s->a_nrows, 0)};

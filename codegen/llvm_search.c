@@ -289,12 +289,14 @@ struct column {
     const struct pl_step *s;
     LLVMValueRef wanted;
     LLVMIntPredicate holds; /* of a row in front, and what is wanted */
+    LLVMValueRef base; /* wanted is no stored value but what it stands for; NULL: it is stored */
 };
 
 static LLVMValueRef is_lower(struct cg_fn *f, const void *column, LLVMValueRef row)
 {
     const struct column *x = column;
-    return l_icmp(f, x->holds, cg_stored_at(f, x->s, row), x->wanted);
+    LLVMValueRef v = cg_stored_at(f, x->s, row);
+    return l_icmp(f, x->holds, x->base ? l_add(f, v, x->base) : v, x->wanted);
 }
 
 /* Of a row that has found its place, for the next one. */
@@ -328,7 +330,7 @@ static LLVMValueRef go_on(struct cg_fn *f, const struct column *x, LLVMValueRef 
 
 LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMBasicBlockRef miss)
 {
-    struct column x = {s, wanted, LLVMIntSLT};
+    struct column x = {s, wanted, LLVMIntSLT, NULL};
     LLVMValueRef rows = cg_arg_word(f, s->a_nrows, 0);
     LLVMValueRef at = s->near ? go_on(f, &x, rows) : cg_partition_point(f, is_lower, &x, l_i64(f, 0), rows);
     l_need(f, l_icmp(f, LLVMIntULT, at, rows), miss, "some");
@@ -338,6 +340,19 @@ LLVMValueRef cg_first_in_column(struct cg_fn *f, const struct pl_step *s, LLVMVa
 
 LLVMValueRef cg_end_in_column(struct cg_fn *f, const struct pl_step *s, LLVMValueRef wanted, LLVMValueRef first)
 {
-    struct column x = {s, wanted, LLVMIntSLE};
+    struct column x = {s, wanted, LLVMIntSLE, NULL};
     return partition_point_near(f, is_lower, &x, l_add(f, first, l_i64(f, 1)), cg_arg_word(f, s->a_nrows, 0));
+}
+
+struct cg_range cg_band_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
+{
+    struct cg_val low = cg_expr(f, s->keys[0]), high = cg_expr(f, s->keys[1]);
+    LLVMValueRef valid = cg_both(f, low.valid, high.valid), rows = cg_arg_word(f, s->a_nrows, 0);
+    if (valid)
+        l_need(f, valid, miss, "notnull");
+    struct column x = {s, low.v, LLVMIntSLT, cg_arg_int(f, s->a_base, RT_I64)};
+    LLVMValueRef begin = cg_partition_point(f, is_lower, &x, l_i64(f, 0), rows);
+    x.wanted = high.v;
+    x.holds = LLVMIntSLE;
+    return (struct cg_range){begin, partition_point_near(f, is_lower, &x, begin, rows)};
 }

@@ -237,6 +237,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
         return;
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_EXPAND_COLUMN:
+    case PL_STEP_EXPAND_BAND:
         add(a, RT_ACCESS_LOOKUP, counter, (double)s->table->rows, s->table->cols[s->column].width);
         return;
     case PL_STEP_PROBE_BITMAP:

@@ -48,11 +48,15 @@ double pl_cost_loop(double pairs, int comparisons)
     return pairs * (ns_pair + ns_comparison * comparisons);
 }
 
+double pl_cost_band(double rows, double probe, double pairs, int comparisons)
+{
+    return probe * log2(HD_MAX(rows, 2)) * ns_search_level + pairs * (NS_MATCH + ns_comparison * comparisons);
+}
+
 double pl_cost_search(double build, bool in_order, double probe, double pairs, int comparisons)
 {
-    double levels = log2(HD_MAX(build, 2));
-    return (in_order ? pl_cost_in_order(build, 1) : pl_cost_sort(build, 1)) + probe * levels * ns_search_level +
-           pairs * (NS_MATCH + ns_comparison * comparisons);
+    return (in_order ? pl_cost_in_order(build, 1) : pl_cost_sort(build, 1)) +
+           pl_cost_band(build, probe, pairs, comparisons);
 }
 
 double pl_range_share(int ends)

@@ -28,6 +28,8 @@ double pl_cost_column(double table_rows, double matches, bool in_order, double p
 double pl_cost_loop(double pairs, int comparisons);
 /* Sorting `build` rows, unless they come in order, looking for a range of them per probe row, and looking at the pairs that come of it. */
 double pl_cost_search(double build, bool in_order, double probe, double pairs, int comparisons);
+/* The same in a column by which a table of so many rows is sorted. */
+double pl_cost_band(double rows, double probe, double pairs, int comparisons);
 /* The share of rows that a range with so many ends leaves, where nothing is known of it. */
 double pl_range_share(int ends);
 /* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */

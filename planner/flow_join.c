@@ -313,6 +313,15 @@ static int flow_column(struct ctx *c, struct join *j, struct pl_join *d, enum pl
     return flow_found_rows(c, j, d);
 }
 
+static int flow_band(struct ctx *c, struct join *j, struct pl_join *d, enum pl_probe_kind how)
+{
+    const struct fe_table *t = node_table(d->tbuild);
+    d->fanout = HD_MAX((double)t->rows * pl_search_share(d->search), 1e-3);
+    join_band_rows(c, j, how, &j->s.est);
+    join_scan_at(c, j, h_row(c, -1, t, -1, how == PL_LEFT), NULL, false);
+    return flow_found_rows(c, j, d);
+}
+
 /* ---- all pairs ---------------------------------------------------------------------------------------------- */
 
 static void flow_all_pairs(struct ctx *c, struct join *j, struct pl_join *d, const struct stream *b,
@@ -420,6 +429,7 @@ static int flow_once(struct ctx *c, struct join *j, struct pl_join *d, struct st
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, j->kind == FE_LEFT ? PL_LEFT : PL_INNER)); break;
     case PL_WAY_COLUMN: HD_TRY(flow_column(c, j, d, join_column_how(j))); break;
+    case PL_WAY_BAND: HD_TRY(flow_band(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, how); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, how)); break;
     case PL_WAY_NEAREST:
@@ -444,6 +454,7 @@ static int flow_matches(struct ctx *c, struct join *j, struct pl_join *d, struct
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(flow_lookup(c, j, d, PL_INNER)); break;
     case PL_WAY_COLUMN: HD_TRY(flow_column(c, j, d, PL_INNER)); break;
+    case PL_WAY_BAND: HD_TRY(flow_band(c, j, d, PL_INNER)); break;
     case PL_WAY_ALL: flow_all_pairs(c, j, d, b, PL_INNER); break;
     case PL_WAY_SEARCH: HD_TRY(flow_search(c, j, d, b, PL_INNER)); break;
     case PL_WAY_BUILD:
@@ -481,7 +492,7 @@ static int flow_twice(struct ctx *c, struct join *j, struct pl_join *d, struct s
     } else if (j->kind == FE_MARK) {
         *out = flow_appended(c, j->n, 2 * rows->est, 2 * rows->max_rows);
     } else {
-        bool column = d->way == PL_WAY_COLUMN, full = j->kind == FE_FULL;
+        bool column = pl_looks_up(d->way), full = j->kind == FE_FULL;
         double rest = !full ? 0 : column ? est_rows(c, d->tbuild) : b->est;
         double rest_max = !full ? 0 : column ? (double)node_table(d->tbuild)->rows : b->max_rows;
         *out = flow_appended(c, j->n, j->s.est + probe + rest, j->s.max_rows + rest_max);

@@ -75,11 +75,17 @@ int join_filter_rest(struct ctx *c, struct join *j);
 int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how);
 /* The same for PL_WAY_COLUMN, whose probe row may also be one of a semi, anti or mark join: *mark, its mark. */
 int join_search_column(struct ctx *c, struct join *j, enum pl_probe_kind how, struct handle **mark);
+/* The same for PL_WAY_BAND, whose step opens a level. */
+int join_search_band(struct ctx *c, struct join *j, enum pl_probe_kind how);
+/* Rows that come out of it. */
+void join_band_rows(const struct ctx *c, struct join *j, enum pl_probe_kind how, double *est);
 enum pl_probe_kind join_column_how(const struct join *j);
 /* Of that: rows that come out, and the row that is found. */
 void join_column_rows(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, double *est);
 struct handle *join_column_row(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int slot);
 int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struct stored *st);
+/* Columns of one side where conditions have them. */
+struct handle **join_side_env(struct ctx *c, const struct join *j, struct handle *const *cols, bool build);
 /* Sorts the build side b, stores it as st, and adds the search for a probe row's matches to j->s; fills j->bcols. */
 int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);

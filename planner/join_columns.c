@@ -77,7 +77,7 @@ void join_scan_at(struct ctx *c, struct join *j, struct handle *row, struct hand
     j->bcols = b.cols;
     j->nbuild = b.ncols;
     j->brow = row;
-    const struct fe_expr *bk = j->d->bkeys[j->d->key];
+    const struct fe_expr *bk = same ? j->d->bkeys[j->d->key] : NULL;
     if (same && hd_type_eq(b.cols[bk->col]->type, key->type)) {
         row->eq_column = b.cols[bk->col]->column;
         row->eq = key;

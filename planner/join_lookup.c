@@ -168,31 +168,41 @@ static int column_slot(struct ctx *c, struct open_pipeline *p, const struct fe_t
                           : pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
 }
 
-static int column_step(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int *slot)
+/* A step that searches a column by which the table is sorted. */
+static struct pl_step *step_in_order(struct ctx *c, struct join *j, enum pl_step_kind kind, int column, int slot,
+                                     enum pl_probe_kind how)
 {
     struct open_pipeline *p = pipeline_of(c, &j->s);
     const struct fe_table *t = node_table(j->d->tbuild);
-    int column = j->d->tbuild->u.scan.columns[j->d->bkeys[j->d->key]->col];
-    struct pl_val v;
-    HD_TRY(h_value(c, p, key, &v));
-    lx_realise(c, &v);
-    v = sw_key(c, v);
     struct rt_arg of = {.phys = RT_I64, .table = t, .column = column, .state = -1};
     int a_data = pb_arg_column(c, RT_ARG_COL_DATA, t, column);
     of.kind = RT_ARG_COL_BASE;
     int a_base = pb_arg(c, of);
     of.kind = RT_ARG_COL_ROWS;
     int a_nrows = pb_arg(c, of);
-    *slot = column_slot(c, p, t, how);
-    struct pl_step *s = pb_step(c, p, j->d->one ? PL_STEP_PROBE_COLUMN : PL_STEP_EXPAND_COLUMN, j->node->path);
+    struct pl_step *s = pb_step(c, p, kind, j->node->path);
     s->table = t;
     s->column = column;
-    s->slot = *slot;
+    s->slot = slot;
     s->probe = how;
-    s->expr = v.expr;
     s->a_data = a_data;
     s->a_base = a_base;
     s->a_nrows = a_nrows;
+    return s;
+}
+
+static int column_step(struct ctx *c, struct join *j, struct handle *key, enum pl_probe_kind how, int *slot)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    int column = j->d->tbuild->u.scan.columns[j->d->bkeys[j->d->key]->col];
+    struct pl_val v;
+    HD_TRY(h_value(c, p, key, &v));
+    lx_realise(c, &v);
+    v = sw_key(c, v);
+    *slot = column_slot(c, p, node_table(j->d->tbuild), how);
+    enum pl_step_kind kind = j->d->one ? PL_STEP_PROBE_COLUMN : PL_STEP_EXPAND_COLUMN;
+    struct pl_step *s = step_in_order(c, j, kind, column, *slot, how);
+    s->expr = v.expr;
     s->near = comes_by(c, &j->s, key);
     s->splittable = !j->d->one && j->d->splits;
     return 0;
@@ -258,6 +268,55 @@ int join_search_column(struct ctx *c, struct join *j, enum pl_probe_kind how, st
     join_scan_at(c, j, row, key, how == PL_INNER);
     HD_TRY(scan_filter(c, j->d->build, row, &j->s));
     HD_TRY(other_keys(c, j));
+    HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->build_share, j->d->nbuild));
+    j->s.est = p->est;
+    return 0;
+}
+
+/* ---- a range of a sorted column ------------------------------------------------------------------------------- */
+
+void join_band_rows(const struct ctx *c HD_UNUSED, struct join *j, enum pl_probe_kind how, double *est)
+{
+    *est *= how == PL_LEFT ? HD_MAX(1, j->d->fanout) : j->d->fanout;
+    j->s.max_rows = HD_MIN(j->s.max_rows * HD_MAX(1, (double)node_table(j->d->tbuild)->rows), 9e18);
+    j->s.unique_row = NULL;
+    j->s.nunique = 0;
+}
+
+static int band_step(struct ctx *c, struct join *j, enum pl_probe_kind how, int *slot)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    const struct fe_table *t = node_table(j->d->tbuild);
+    const struct pl_interval *x = j->d->search->range;
+    int lo = j->d->swapped ? 0 : j->d->nleft, column = j->d->tbuild->u.scan.columns[x->of.v[0].e->col - lo];
+    struct pl_val low, high;
+    HD_TRY(sw_bounds(c, p, join_side_env(c, j, j->s.cols, false), x, &low, &high));
+    *slot = column_slot(c, p, t, how);
+    int *keys = HD_NEWN(c->a, int, 2);
+    keys[0] = low.expr;
+    keys[1] = high.expr;
+    struct pl_step *s = step_in_order(c, j, PL_STEP_EXPAND_BAND, column, *slot, how);
+    s->keys = keys;
+    s->nkeys = 2;
+    s->reach = -1;
+    s->splittable = true;
+    pb_note(c, "%s: %s join searches %s's column %s, which is sorted, for a range", j->node->path,
+            fe_join_kind_name(j->d->written), t->name, t->cols[column].name);
+    return 0;
+}
+
+int join_search_band(struct ctx *c, struct join *j, enum pl_probe_kind how)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    int slot;
+    HD_TRY(band_step(c, j, how, &slot));
+    double est = p->est;
+    join_band_rows(c, j, how, &est);
+    cut_open_level(c, &j->s, j->d->want);
+    p->est = j->s.est = est;
+    struct handle *row = h_row(c, slot, node_table(j->d->tbuild), -1, how == PL_LEFT);
+    join_scan_at(c, j, row, NULL, false);
+    HD_TRY(scan_filter(c, j->d->build, row, &j->s));
     HD_TRY(lx_filter(c, &j->s, join_env(c, j), j->d->build_only, j->d->build_share, j->d->nbuild));
     j->s.est = p->est;
     return 0;

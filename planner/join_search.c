@@ -17,8 +17,7 @@ struct words {
     struct pl_val far, reach; /* what runs on the build side, and what it must have reached; expr -1: none */
 };
 
-/* Columns of one side where conditions have them. */
-static struct handle **side_env(struct ctx *c, const struct join *j, struct handle *const *cols, bool build)
+struct handle **join_side_env(struct ctx *c, const struct join *j, struct handle *const *cols, bool build)
 {
     int nl = j->d->nleft, n = build ? j->d->nbuilt : j->s.ncols;
     struct handle **env = HD_NEWN(c->a, struct handle *, nl + j->d->nbuilt + j->s.ncols + 1);
@@ -66,8 +65,8 @@ static int reach_words(struct ctx *c, struct join *j, const struct stream *b, st
 {
     const struct pl_interval *x = j->d->search->reach;
     struct pl_val open;
-    HD_TRY(sw_word(c, pipeline_of(c, b), side_env(c, j, b->cols, true), x, &w->far));
-    return sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->reach, &open);
+    HD_TRY(sw_word(c, pipeline_of(c, b), join_side_env(c, j, b->cols, true), x, &w->far));
+    return sw_bounds(c, pipeline_of(c, &j->s), join_side_env(c, j, j->s.cols, false), x, &w->reach, &open);
 }
 
 static int make_words(struct ctx *c, struct join *j, const struct stream *b, struct words *w)
@@ -79,12 +78,12 @@ static int make_words(struct ctx *c, struct join *j, const struct stream *b, str
         w->probe[w->n] = w->probe[w->n - 1]; /* both bounds of the last word */
         return 0;
     }
-    struct handle **env = side_env(c, j, b->cols, true);
+    struct handle **env = join_side_env(c, j, b->cols, true);
     if (x->of.n == 1 && x->of.v[0].factor > 0)
         w->order[w->n] = h_expr(c, x->of.v[0].e, env);
     HD_TRY(sw_word(c, pipeline_of(c, b), env, x, &w->build[w->n]));
-    HD_TRY(
-        sw_bounds(c, pipeline_of(c, &j->s), side_env(c, j, j->s.cols, false), x, &w->probe[w->n], &w->probe[w->n + 1]));
+    HD_TRY(sw_bounds(c, pipeline_of(c, &j->s), join_side_env(c, j, j->s.cols, false), x, &w->probe[w->n],
+                     &w->probe[w->n + 1]));
     w->n++;
     return j->d->search->reach ? reach_words(c, j, b, w) : 0;
 }

@@ -110,6 +110,7 @@ static int add_matches(struct ctx *c, struct join *j, struct stream *b, struct b
     case PL_WAY_CHILD:
     case PL_WAY_FK: HD_TRY(join_lookup(c, j, PL_INNER)); break;
     case PL_WAY_COLUMN: HD_TRY(join_search_column(c, j, PL_INNER, NULL)); break;
+    case PL_WAY_BAND: HD_TRY(join_search_band(c, j, PL_INNER)); break;
     case PL_WAY_ALL:
         HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, stored));
         HD_TRY(join_expand_all(c, j, PL_INNER, stored));
@@ -299,7 +300,7 @@ static int outer_twice(struct ctx *c, struct join *j, struct twice *t, struct st
     struct built built = {0};
     struct stored stored;
     struct stream parts[3];
-    bool cross = j->d->way == PL_WAY_ALL || j->d->way == PL_WAY_SEARCH, column = j->d->way == PL_WAY_COLUMN;
+    bool cross = j->d->way == PL_WAY_ALL || j->d->way == PL_WAY_SEARCH, column = pl_looks_up(j->d->way);
     const struct fe_table *table = column ? node_table(j->d->tbuild) : NULL;
     int n = 2, bits = column && j->kind == FE_FULL ? match_bits(c, j, table) : -1;
     HD_TRY(add_matches(c, j, b, &built, &stored));

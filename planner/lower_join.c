@@ -58,6 +58,13 @@ static int search_column(struct ctx *c, struct join *j, struct stream *out)
     return j->kind == FE_MARK ? join_mark_output(c, j, mark, out) : join_output(c, j, out);
 }
 
+static int search_band(struct ctx *c, struct join *j, struct stream *out)
+{
+    HD_TRY(join_search_band(c, j, PL_INNER));
+    HD_TRY(join_filter_rest(c, j));
+    return join_output(c, j, out);
+}
+
 /* Finds the group of a probe row and compares with its minimum and maximum. */
 static int compare_extremes(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
@@ -131,6 +138,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
     case PL_WAY_CHILD:
     case PL_WAY_FK: return look_up(c, &j, out);
     case PL_WAY_COLUMN: return search_column(c, &j, out);
+    case PL_WAY_BAND: return search_band(c, &j, out);
     case PL_WAY_ALL: return all_pairs(c, &j, b, out);
     case PL_WAY_SEARCH: return search(c, &j, b, out);
     }

@@ -45,6 +45,7 @@ enum pl_way {
     PL_WAY_FK,    /* the stored index of a foreign key finds the rows */
     PL_WAY_CHILD, /* and of these, which are sorted by another key, the one that has it */
     PL_WAY_COLUMN, /* a table's column, by which its rows are sorted, is searched */
+    PL_WAY_BAND,   /* likewise for a range of values */
     PL_WAY_ALL,   /* no keys: every pair of rows */
     PL_WAY_SEARCH, /* the build side is sorted and searched, by keys or a range */
     PL_WAY_NEAREST /* the build side is sorted, and the row that is nearest by the last key is searched for */
@@ -53,7 +54,7 @@ enum pl_way {
 /* Rows are found in the table itself: nothing is built. */
 static inline bool pl_looks_up(enum pl_way w)
 {
-    return w == PL_WAY_KEY || w == PL_WAY_FK || w == PL_WAY_CHILD || w == PL_WAY_COLUMN;
+    return w == PL_WAY_KEY || w == PL_WAY_FK || w == PL_WAY_CHILD || w == PL_WAY_COLUMN || w == PL_WAY_BAND;
 }
 
 /* How a join tells what its condition beyond the keys says of a row. */
@@ -90,7 +91,7 @@ struct pl_join {
     int nkeys;                       /* PL_WAY_NEAREST: the last one is not compared by = but by `asof` */
     struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
     enum fe_match asof;              /* of the last keys, probe and build */
-    double fanout;             /* PL_WAY_FK, PL_WAY_CHILD: estimated child rows of a probe row */
+    double fanout;             /* PL_WAY_FK, PL_WAY_CHILD, PL_WAY_BAND: estimated rows that a probe row meets */
     bool splits;               /* PL_WAY_FK, PL_WAY_COLUMN: a row may have so many that warps share them */
     bool one;                  /* PL_WAY_COLUMN: the first row found is the only one, or as good as all */
     bool plain;                /* PL_WAY_COLUMN: nothing but the key decides about a match */
@@ -103,7 +104,8 @@ struct pl_join {
     double *rest_share, *build_share, *key_share; /* of the rows, estimated, for which each of rest, build_only holds,
                                                      and (pl_looks_up(way)) in which each pair of keys is equal */
     const bool *by_row; /* PL_WAY_ALL, PL_WAY_SEARCH: [kept build column] by the id of its row */
-    const struct pl_search *search; /* PL_WAY_SEARCH: nkeys is 0, conjuncts on pairs have what it leaves of the keys */
+    const struct pl_search
+        *search; /* PL_WAY_SEARCH, PL_WAY_BAND: nkeys is 0, conjuncts on pairs have what it leaves of the keys */
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */

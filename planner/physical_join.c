@@ -33,7 +33,7 @@ struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk, child, column, loop, search; /* ns of each way, < 0: not possible */
+    double build, key, fk, child, column, loop, search, band; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk, *no_search;
     struct pl_search *found; /* NULL: none */
     bool merges; /* found by key alone, in the order in which both sides come */
@@ -230,6 +230,7 @@ static void price_search(struct ctx *c, struct sides *s)
         s->no_search = "no range in the condition";
     else
         s->search = pl_price_search(c, j, s->found);
+    s->band = s->search >= 0 && pl_band_column(j, s->found) >= 0 ? pl_price_band(c, j, s->found) : -1;
     s->merges = s->search >= 0 && j->strategy == FE_AUTO && pl_is_merge(c, j, s->found);
     if (s->merges)
         s->build = pl_cost_hash_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
@@ -368,7 +369,11 @@ static void price(struct ctx *c, struct sides *s)
         best = s->search;
         j->way = PL_WAY_SEARCH;
     }
-    if (pl_looks_up(j->way))
+    if (s->band >= 0 && s->band < best) {
+        best = s->band;
+        j->way = PL_WAY_BAND;
+    }
+    if (pl_looks_up(j->way) && j->nkeys)
         uncast_key(c, j);
     s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
 }
@@ -399,7 +404,7 @@ static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_j
 
 static int check_search(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
 {
-    if (!asks_search(j) || j->way == PL_WAY_SEARCH || j->way == PL_WAY_COLUMN)
+    if (!asks_search(j) || j->way == PL_WAY_SEARCH || j->way == PL_WAY_COLUMN || j->way == PL_WAY_BAND)
         return 0;
     return HD_FAIL(c->err, USER, n->path,
                    "strategy band needs a range in \"residual\": a comparison of numbers, dates or timestamps of one "
@@ -431,10 +436,14 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v,
 
 static const char *way_name(enum pl_way w)
 {
-    static const char *const names[] = {
-        [PL_WAY_BUILD] = "build",           [PL_WAY_KEY] = "key index", [PL_WAY_FK] = "foreign key index",
-        [PL_WAY_CHILD] = "sorted children", [PL_WAY_ALL] = "loop",      [PL_WAY_SEARCH] = "sorted search",
-        [PL_WAY_COLUMN] = "sorted column"};
+    static const char *const names[] = {[PL_WAY_BUILD] = "build",
+                                        [PL_WAY_KEY] = "key index",
+                                        [PL_WAY_FK] = "foreign key index",
+                                        [PL_WAY_CHILD] = "sorted children",
+                                        [PL_WAY_ALL] = "loop",
+                                        [PL_WAY_SEARCH] = "sorted search",
+                                        [PL_WAY_COLUMN] = "sorted column",
+                                        [PL_WAY_BAND] = "band of a sorted column"};
     return names[w];
 }
 
@@ -467,8 +476,8 @@ static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n
 static const char *loop_reason(const struct sides *s)
 {
     const double costs[] = {
-        [PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key,       [PL_WAY_FK] = s->fk,        [PL_WAY_CHILD] = s->child,
-        [PL_WAY_ALL] = 0,          [PL_WAY_SEARCH] = s->search, [PL_WAY_COLUMN] = s->column};
+        [PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key,       [PL_WAY_FK] = s->fk,         [PL_WAY_CHILD] = s->child,
+        [PL_WAY_ALL] = 0,          [PL_WAY_SEARCH] = s->search, [PL_WAY_COLUMN] = s->column, [PL_WAY_BAND] = s->band};
     if (s->j.strategy == FE_LOOP)
         return "the plan asks for it";
     return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
@@ -481,6 +490,8 @@ static void tell_search(struct ctx *c, struct pl_decision *d, const struct sides
         return;
     pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search,
                   s->j.way == PL_WAY_SEARCH && asks_search(&s->j) ? "the plan asks for it" : s->no_search);
+    if (s->band >= 0)
+        pl_decide_way(c, d, way_name(PL_WAY_BAND), s->band, NULL);
     pl_decide_take(d, way_name(s->j.way));
 }
 
@@ -615,7 +626,7 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
     struct pl_join *j = &s->j;
     if (j->way == PL_WAY_ALL)
         pl_loop_keys(c, n, j);
-    if (j->way == PL_WAY_SEARCH)
+    if (j->way == PL_WAY_SEARCH || j->way == PL_WAY_BAND)
         pl_take_search(c, n, j, s->found);
     keep_columns_of(c, n, j);
     j->probe = pl_node_filter(c, sides[j->swapped], s->probe_only, s->nprobe, j->swapped ? j->nleft : 0, n->path);

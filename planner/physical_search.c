@@ -112,6 +112,23 @@ double pl_price_search(const struct ctx *c, const struct pl_join *j, const struc
                           j->nrest);
 }
 
+int pl_band_column(const struct pl_join *j, const struct pl_search *s)
+{
+    const struct fe_table *t = node_table(j->tbuild);
+    const struct pl_interval *x = s ? s->range : NULL;
+    const struct pl_term *of = x && x->of.n == 1 && !x->is_float ? &x->of.v[0] : NULL;
+    if (!t || !of || s->nkeys || s->reach || of->factor != 1 || of->e->op != FE_COL || pl_unit(of, x->scale) != 1)
+        return -1;
+    int column = j->tbuild->u.scan.columns[of->e->col - (j->swapped ? 0 : j->nleft)];
+    return pl_column_is_sorted(t, column) ? column : -1;
+}
+
+double pl_price_band(const struct ctx *c, const struct pl_join *j, const struct pl_search *s)
+{
+    double rows = (double)node_table(j->tbuild)->rows, probe = est_rows(c, j->tprobe);
+    return pl_cost_band(rows, probe, probe * rows * pl_search_share(s), j->nrest);
+}
+
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j)
 {
     return pl_cost_loop(est_rows(c, j->tprobe) * rows_of_key(c, j), j->nrest);

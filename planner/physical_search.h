@@ -13,6 +13,10 @@ double pl_search_share(const struct pl_search *s);
 bool pl_is_merge(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
 /* What it costs, in ns of one thread. */
 double pl_price_search(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
+/* The column whose values the range alone is about, of a table that is sorted by it; -1 none; and what it costs to search
+ * there. */
+int pl_band_column(const struct pl_join *j, const struct pl_search *s);
+double pl_price_band(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
 /* Comparing all rows that have a probe row's keys, beside finding them. */
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j);
 /* j becomes that search of typed node n: where words do not tell keys apart, keys are conjuncts on pairs. */

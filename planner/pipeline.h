@@ -113,8 +113,8 @@ struct pl_step {
     bool negate;
     bool behind;              /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
-    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN:
-                                 by which rows are sorted */
+    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN,
+                                 EXPAND_BAND: by which rows are sorted */
     int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
     int state, field;
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
@@ -124,7 +124,8 @@ struct pl_step {
     int nkeys;
     const int *keys; /* PROBE_HASH, EXPAND_HASH: expressions, phys as the key fields. EXPAND_SORTED: I64
                                  expressions, what all but the last search word equal, then the last one's lower and
-                                 upper bound, both included; a NULL among them: no rows. PROBE_SORTED: phys as the
+                                 upper bound, both included; a NULL among them: no rows. EXPAND_BAND: such bounds of
+                                 the column's value. PROBE_SORTED: phys as the
                                  fields that the state is sorted by first, ascending but for the last one, whose
                                  direction says on which side of the key the row looked for is */
     bool strict; /* PROBE_SORTED: the last key itself is no match */

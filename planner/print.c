@@ -90,7 +90,9 @@ static void print_where(const struct printer *w, const struct pl_step *s)
     switch (pl_step_form(s->kind)->subject) {
     case PL_OF_COLUMN: hd_strbuf_addf(w->o, " %s.%s at ", s->table->name, s->table->cols[s->column].name); break;
     case PL_OF_FIELD: hd_strbuf_addf(w->o, " %s.%s at ", st->name, st->fields[s->field].name); break;
-    case PL_OF_ORDER: hd_strbuf_addf(w->o, " %s.%s = ", s->table->name, s->table->cols[s->column].name); break;
+    case PL_OF_ORDER:
+        hd_strbuf_addf(w->o, " %s.%s %s ", s->table->name, s->table->cols[s->column].name, s->nkeys ? "in" : "=");
+        break;
     case PL_OF_KEYIDX: hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name); break;
     case PL_OF_FK:
         hd_strbuf_addf(w->o, " %s.%s of ", s->table->name, s->table->cols[s->table->fks[s->index].columns[0]].name);

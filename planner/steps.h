@@ -53,8 +53,8 @@ struct pl_step_form {
 /* Children of a row, as planner/levels.def tells. */
 enum pl_children { PL_CHILDREN_KEY, PL_CHILDREN_PARENT, PL_CHILDREN_VALUE, PL_CHILDREN_ALL, PL_CHILDREN_COUNT };
 
-/* Arguments of steps. LOAD_COLUMN: data .. text_bytes; PROBE_COLUMN, EXPAND_COLUMN: data, base, nrows of
- * the table; LOAD_FIELD of DIRECT: data, valid; child_rows: which row a child is, where that is not its position. */
+/* Arguments of steps. LOAD_COLUMN: data .. text_bytes; PROBE_COLUMN, EXPAND_COLUMN, EXPAND_BAND: data, base,
+ * nrows of the table; LOAD_FIELD of DIRECT: data, valid; child_rows: which row a child is, where that is not its position. */
 /* clang-format off */
 #define PL_STEP_ARGS(X)                                                                        \
     X(data) X(valid) X(base) X(factor) X(text_base) X(text_bytes)                              \

@@ -197,12 +197,12 @@ static bool is_reach(const struct rt_state *st, int f)
 
 static bool check_words(struct vf *v, const struct pl_step *s, int at)
 {
-    const struct rt_state *st = &v->spec->states[s->state];
+    const struct rt_state *st = s->state >= 0 ? &v->spec->states[s->state] : NULL;
     int words = s->nkeys - 1 - (s->reach >= 0);
-    VF_CHECK(v, STEP_WORDS, words >= 1 && words <= PL_SEARCH_WORDS);
-    for (int i = 0; i < words; i++)
+    VF_CHECK(v, STEP_WORDS, words >= 1 && words <= (st ? PL_SEARCH_WORDS : 1));
+    for (int i = 0; i < words && st; i++)
         VF_CHECK(v, STEP_WORDS, is_sorted_by_word(st, i));
-    VF_CHECK(v, STEP_REACH, s->reach < 0 || (words == 1 && is_reach(st, s->reach)));
+    VF_CHECK(v, STEP_REACH, s->reach < 0 || (st && words == 1 && is_reach(st, s->reach)));
     for (int i = 0; i < s->nkeys; i++) {
         VF_TRY(vf_expr(v, s->keys[i], at));
         VF_CHECK(v, STEP_WORDS, v->g->exprs[s->keys[i]].phys == RT_I64);

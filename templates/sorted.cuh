@@ -86,6 +86,22 @@ HDD_DEVICE hdd_range hdd_expand_sorted(u64 rows, Low low, High high, Word word)
     return hdd_rows_between((u32)rows, [&](u32 r) { return word(r) < from; }, [&](u32 r) { return word(r) <= to; });
 }
 
+// Values of a column by which rows are sorted.
+template <class Stored> struct hdd_values_of {
+    const Stored *data;
+    i64 base;
+
+    HDD_MEMBER i64 operator()(u32 row) const
+    {
+        return (i64)hdd_load_const(data + row) + base;
+    }
+};
+
+template <class Stored> HDD_DEVICE hdd_values_of<Stored> hdd_column_values(const Stored *data, i64 base)
+{
+    return hdd_values_of<Stored>{data, base};
+}
+
 // And `far`, which never falls from row to row, has reached `reach`.
 template <class Low, class High, class Reach, class Word, class Far>
 HDD_DEVICE hdd_range hdd_expand_reaching(u64 rows, Low low, High high, Reach reach, Word word, Far far)

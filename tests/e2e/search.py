@@ -284,6 +284,32 @@ def check_sorted(engine, rng, left, right, c, count):
     return seen
 
 
+def check_bands(engine, rng, left, right, c, count):
+    """A range of a column by which a table is sorted is searched there. Whether such a step was seen."""
+    seen = set()
+    for _ in range(count):
+        near = [both(column("l" + c).compared("<=", column("r" + c)), column("r" + c).compared("<=", column("l" + c)))]
+        if c in "ki":
+            near += [absolute(column("l" + c) - column("r" + c)).compared("<=", constant("3", 3)),
+                     between(column("r" + c), column("l" + c) - constant("5", 5), column("l" + c)),
+                     column("r" + c).compared(">", column("l" + c) + constant("2", 2))]
+        residual, kind = rng.choice(near), rng.choice(theta.KINDS)
+        if rng.random() < 0.4:
+            residual = both(residual, column("lk").compared("<>", column("ri")))
+        if rng.random() < 0.3:
+            residual = both(residual, column("ri").compared("<", constant("20", 20)))
+        want = theta.expected(kind, left, right, lambda x, y: residual.value({**x, **y}) is True)
+        strategy = rng.choice(("band", "band", "auto"))
+        found = rows_of(engine, kind, [], residual.text, strategy, rng.choice((1, 3)))
+        engine.expect(found, sorted(want, key=str), f"band, sorted by {c}: {len(left)} x {len(right)} rows, {kind}, {residual.text}")
+        plan = {"heddle": 1, "root": theta.join(kind, [], residual.text, strategy)}
+        dump = subprocess.run([engine.heddle, "explain", "-", "--db", engine.db, "--dump", "pipelines"],
+                              input=json.dumps(plan), capture_output=True, text=True, check=True).stdout
+        if "expand band" in dump:
+            seen.add(f"{kind} band")
+    return seen
+
+
 def check_runs(engine):
     """Runs of equal keys: 13 inner rows, then those of either side that match nothing."""
     inner = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (2, 4), (7, 7), (8, 7), (9, 8), (9, 9), (10, 10), (11, 10)]
@@ -385,6 +411,7 @@ def main():
                 check_refused(engine)
             if what.startswith("sorted"):
                 seen |= check_sorted(engine, rng, left, right, what[-1], args.count)
+                seen |= check_bands(engine, rng, left, right, what[-1], args.count)
             if what == "runs":
                 check_runs(engine)
             if what == "sparse":
@@ -393,6 +420,7 @@ def main():
                 check_intervals(engine, left, right)
             wrong += engine.wrong
     wanted = {"inner probe", "inner in order probe", "inner expand", "inner in order expand"}
+    wanted |= {f"{kind} band" for kind in theta.KINDS}
     wanted |= {f"{kind} probe" for kind in ("left", "semi", "anti", "mark")}
     seen |= {s.replace(" in order", "") for s in seen if "inner" not in s}
     if args.count >= 30 and wanted - seen:

@@ -69,6 +69,9 @@ const struct verify_plan verify_plans[PLANS] = {
     [SORTED] = {JOIN("inner", "band", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id",
                      ", 'residual': 'qty between grp - 1 and grp + 1', 'build': 'right'"),
                 0, 0, 0},
+    [BAND] = {"{'op': 'join', 'kind': 'inner', 'strategy': 'band', 'build': 'right', 'left': " SCAN_OF(
+                  "child") ", 'right': " SCAN_OF("parent") ", 'residual': 'id between pid - 1 and pid + 1'}",
+              0, 0, 0},
     [RANGES] = {AGG("'grp'", SUM("qty") ", {'fn': 'max', 'arg': 'amount', 'as': 'most'}",
                     "{'op': 'join', 'kind': 'inner', 'residual': 'qty between grp and grp + 1', 'left': " SCAN_OF(
                         "child") ", 'right': " SCAN_OF("parent") "}"),

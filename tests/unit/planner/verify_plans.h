@@ -29,6 +29,7 @@ enum plan {
     PAIRS,  /* a loop over pairs */
     COUNTS, /* one that counts in a block's shared memory */
     SORTED, /* a search by key and range */
+    BAND,   /* a search for a range of a sorted column */
     REACH,  /* a search for intervals */
     NEAREST, /* one that ranks pairs */
     RANGES, /* an aggregate over a range of sorted rows */
