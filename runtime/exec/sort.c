@@ -33,6 +33,17 @@ void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s)
     }
 }
 
+/* As a number that orders like them; a shorter string is filled with zeros. */
+static hd_u128 first_bytes(const struct rt_row_str *s)
+{
+    uint64_t w[2] = {0, 0};
+    if (s->n >= 16)
+        memcpy(w, s->s, 16); /* of a constant size: no call */
+    else if (s->n > 0)
+        memcpy(w, s->s, (size_t)s->n);
+    return (hd_u128)__builtin_bswap64(w[0]) << 64 | __builtin_bswap64(w[1]);
+}
+
 /* The value as an unsigned number of key_bits bits that orders like it; STR: its first bytes. */
 static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
 {
@@ -61,12 +72,7 @@ static hd_u128 normalise(enum rt_phys phys, const unsigned char *p)
         v = v == 0 ? 0.0f : v;
         memcpy(&i32, &v, 4);
         return i32 < 0 ? ~(uint32_t)i32 : (uint32_t)i32 | 0x80000000u;
-    case RT_STR:
-        memcpy(&s, p, sizeof s);
-        u = 0;
-        for (size_t i = 0; i < 16; i++)
-            u = u << 8 | (i < s.n ? (unsigned char)s.s[i] : 0);
-        return u;
+    case RT_STR: memcpy(&s, p, sizeof s); return first_bytes(&s);
     }
     HD_BUG("physical type %d", (int)phys);
 }
