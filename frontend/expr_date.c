@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "frontend/constant.h"
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
 #include "frontend/value.h"
@@ -306,8 +307,11 @@ static int check_text(struct fe_typing *t, const struct fe_ast *format, const st
 }
 
 /* The second argument of x: each % is followed by a letter that is known. */
-static int check_format(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *format, const char *known)
+static int check_format(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *format,
+                        enum fe_constant place, const char *known)
 {
+    if (format->op == FE_PARAM)
+        return fe_param_stands(&t->params[format->param], place, t->err);
     if (format->op != FE_LIT)
         return fe_ast_fail(x, t->err, "\"%s\" expects a format that is a text, not an expression", fe_op_name(x->op));
     return format->value.is_null ? 0 : check_text(t, x->args[1], &format->value, known);
@@ -319,7 +323,7 @@ int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
     a[1] = fe_settle(t, a[1], HD_STRING);
     if (!is_time(a[0]->type) || a[1]->type.kind != HD_STRING)
         return fe_mismatch(t, x, "a date or timestamp and a format", 2, a);
-    HD_TRY(check_format(t, x, a[1], "YmdHMSfjybBaApIeuw%"));
+    HD_TRY(check_format(t, x, a[1], FE_CONSTANT_FORMAT, FE_STRFTIME_LETTERS));
     a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
     *out = fe_make2(t, x, FE_STRFTIME, hd_type_of(HD_STRING), a[0], a[1]);
     return 0;
@@ -331,7 +335,7 @@ int ft_STRPTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
     a[1] = fe_settle(t, a[1], HD_STRING);
     if (a[0]->type.kind != HD_STRING || a[1]->type.kind != HD_STRING)
         return fe_mismatch(t, x, "a string and a format", 2, a);
-    HD_TRY(check_format(t, x, a[1], "YmdHMSfybBpIe%"));
+    HD_TRY(check_format(t, x, a[1], FE_CONSTANT_READING, FE_STRPTIME_LETTERS));
     *out = fe_make2(t, x, FE_STRPTIME, hd_type_of(HD_TIMESTAMP), a[0], a[1]);
     return 0;
 }

@@ -2,6 +2,7 @@
  * (docs/plan.md 2.2). */
 #include "frontend/expr_number.h"
 
+#include "frontend/constant.h"
 #include "frontend/expr_node.h"
 #include "frontend/value.h"
 
@@ -181,14 +182,24 @@ int ft_FLOAT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, st
 
 static int rounding_digits(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, int *digits)
 {
-    bool literal = x->nargs < 2 || (a[1]->op == FE_LIT && !a[1]->value.is_null && hd_type_is_int(a[1]->type));
+    bool constant = x->nargs < 2 || (hd_type_is_int(a[1]->type) &&
+                                     (a[1]->op == FE_PARAM || (a[1]->op == FE_LIT && !a[1]->value.is_null)));
     *digits = 0;
-    if (!hd_type_is_num(a[0]->type) || !literal)
-        return fe_mismatch(t, x, x->nargs > 1 ? "a number and digits, a literal" : "a number", x->nargs, a);
+    if (!hd_type_is_num(a[0]->type) || !constant)
+        return fe_mismatch(t, x, x->nargs > 1 ? "a number and digits, a literal or parameter" : "a number", x->nargs,
+                           a);
+    if (x->nargs > 1 && a[1]->op == FE_PARAM)
+        return fe_param_stands(&t->params[a[1]->param], FE_CONSTANT_DIGITS, t->err);
     if (x->nargs > 1 && (a[1]->value.i < -18 || a[1]->value.i > HD_DEC_MAX))
         return fe_ast_fail(x, t->err, "\"round\" expects digits from -18 to %d", HD_DEC_MAX);
     *digits = x->nargs > 1 ? (int)a[1]->value.i : 0;
     return 0;
+}
+
+/* The digits are not known yet: an exact number keeps its own, with a whole one for the carry. */
+static struct hd_type rounded_somewhere(struct hd_type t)
+{
+    return t.kind == HD_DECIMAL ? hd_decimal(HD_MIN(HD_DEC_MAX, t.precision + 1), t.scale) : t;
 }
 
 /* Exact numbers with no more digits than asked for stay what they are; others get a whole digit for the carry. */
@@ -197,7 +208,13 @@ int ft_ROUNDING(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a,
     int digits;
     a[0] = fe_settle(t, a[0], HD_INT64);
     HD_TRY(rounding_digits(t, x, a, &digits));
+    if (hd_type_is_int(a[0]->type) && x->nargs > 1 && a[1]->op == FE_PARAM)
+        a[0] = fe_cast_to(t, a[0], HD_INT64);
     struct hd_type type = a[0]->type;
+    if (x->nargs > 1 && a[1]->op == FE_PARAM) {
+        *out = fe_make(t, x, x->op, rounded_somewhere(type), x->nargs, a);
+        return 0;
+    }
     int lost = (type.kind == HD_DECIMAL ? type.scale : 0) - digits;
     *out = a[0];
     if (!hd_type_is_float(type) && lost <= 0)

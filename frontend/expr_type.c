@@ -432,7 +432,9 @@ static int type_param(struct fe_typing *t, const struct fe_ast *x, bool list_all
     HD_TRY(fe_param_find(t, x, &k));
     struct fe_param *p = &t->params[k];
     if (p->is_list && !list_allowed)
-        return fe_ast_fail(x, t->err, "the list parameter :%s can only stand on the right side of in", x->name);
+        return fe_ast_fail(x, t->err,
+                           "the list parameter :%s can only stand on the right side of in, and as the rows of values",
+                           x->name);
     struct fe_expr *e = fe_make_node(t, x, FE_PARAM, p->type, 0, NULL);
     e->param = k;
     e->param_name = p->name;

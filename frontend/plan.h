@@ -47,7 +47,7 @@ struct fe_agg {
     struct fe_expr *q;    /* QUANTILE_CONT, QUANTILE_DISC: a literal or parameter */
     int norder, nstated; /* FIRST, LAST: as stated, then the columns that are left; STRING_AGG: as stated, maybe none */
     struct fe_sort_key *order;
-    const char *separator; /* STRING_AGG */
+    struct fe_expr *separator; /* STRING_AGG: a literal or parameter */
     struct hd_type type; /* of the result */
     const char *path;
 };
@@ -72,7 +72,15 @@ struct fe_window_at {
     enum fe_window_base base;
     int64_t by;
     int of; /* the search that FOUND it, the number that is COMPUTED */
+    const struct fe_expr *more; /* a parameter that is added as well, or taken away; or NULL */
+    bool less;
 };
+/* What is added now that parameters have values. */
+static inline int64_t fe_window_by(const struct fe_window_at *w)
+{
+    int64_t more = w->more ? (int64_t)w->more->value.i : 0;
+    return w->by + (w->less ? -more : more);
+}
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
  * this one have one, SUM, MIN and MAX of those. */
 struct fe_window_value {
@@ -89,6 +97,8 @@ struct fe_window_value {
 struct fe_window_search {
     int limit; /* a value, NULL where it would leave the type or the row has no key; -1: peers are counted */
     int32_t peers; /* more than the row's */
+    const struct fe_expr *more; /* of fe_window_at, for peers */
+    bool less;
     bool following; /* towards the end: where a limit would leave the type all rows with keys are in front of it */
     bool behind;
 };
@@ -101,12 +111,12 @@ struct fe_window_column {
 static inline bool fe_window_row_is_there(const struct fe_window_column *w)
 {
     bool own = w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.base != FE_WINDOW_COMPUTED;
-    return own && w->at.by == 0;
+    return own && w->at.by == 0 && !w->at.more;
 }
 /* With a separator value 0, of STRING_AGG, is the strings of the partition, in its first row, with it between them, and
  * value 1, a SUM, is of all rows: of their bytes and the separator's. */
 struct fe_window {
-    const char *separator; /* or NULL */
+    const struct fe_expr *separator; /* a literal or parameter, or NULL */
     int nvalues;
     struct fe_window_value *values;
     int nnumbers;
@@ -178,8 +188,7 @@ struct fe_node {
             int nstated; /* keys as written; those behind break ties: the output columns not
                             yet among the keys, ascending, nulls last */
             struct fe_sort_key *keys;
-            int64_t limit; /* -1 none */
-            int64_t offset;
+            struct fe_expr *limit, *offset; /* literals or parameters, integers; NULL: none */
             int ngroup; /* TOP_OP: the first keys are those of a group, WINDOW_OP: of a partition */
             bool keep; /* TOP_OP: rows that tie with the last by the stated keys stay */
             bool numbered; /* TOP_OP: the planner's own, for a filter on a number of a window */
@@ -188,6 +197,7 @@ struct fe_node {
         struct {
             int64_t nrows;
             struct fe_value *rows; /* nrows * ncols, row-major */
+            const struct fe_param *list; /* a parameter that has the rows of one column; or NULL */
         } values;
     } u;
 };
@@ -202,8 +212,7 @@ struct fe_param {
     struct hd_type type; /* element type of a list */
     bool is_list, has_default, bound;
     bool nullable; /* NULL may be bound; the nullability of every use */
-    bool fraction; /* some quantile's q: from 0 to 1 */
-    bool is_offset; /* of a frame: neither NULL nor negative nor infinite */
+    unsigned places; /* bits of the constants.def that it stands for */
     struct fe_value value; /* default until bound */
     int nlist;
     struct fe_value *list;
@@ -222,6 +231,24 @@ struct fe_plan {
     struct fe_node *root;
     int nnodes; /* ids are 0 .. nnodes - 1 */
 };
+
+/* -1: none */
+static inline int64_t fe_limit(const struct fe_node *n)
+{
+    return n->u.sort.limit ? (int64_t)n->u.sort.limit->value.i : -1;
+}
+static inline int64_t fe_offset(const struct fe_node *n)
+{
+    return n->u.sort.offset ? (int64_t)n->u.sort.offset->value.i : 0;
+}
+static inline int64_t fe_values_count(const struct fe_node *n)
+{
+    return n->u.values.list ? n->u.values.list->nlist : n->u.values.nrows;
+}
+static inline const struct fe_value *fe_values_rows(const struct fe_node *n)
+{
+    return n->u.values.list ? n->u.values.list->list : n->u.values.rows;
+}
 
 /* Reads, checks and types a plan. Everything lives in the arena. */
 int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat, struct fe_plan **out,

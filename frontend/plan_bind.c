@@ -40,25 +40,25 @@ static int read_list(struct fe_param *p, const struct fe_json *v)
     return 0;
 }
 
+/* What it had stays as long as the new value cannot be taken. */
+static int take(struct fe_param *p, struct fe_value v, struct hd_err *err)
+{
+    const char *what = fe_constant_misfit(p, &v);
+    if (what)
+        return HD_FAIL(err, USER, p->path, "parameter :%s: expected %s", p->name, what);
+    p->value = v;
+    for (struct fe_param_use *u = p->uses; u; u = u->next)
+        u->expr->value = v;
+    return 0;
+}
+
 int fe_param_read_value(struct fe_param *p, const struct fe_json *v)
 {
     struct fe_value value;
     if (p->is_list)
         return read_list(p, v);
     HD_TRY(read_scalar(p, v, &value));
-    p->value = value;
-    return 0;
-}
-
-static int mark_bound(struct fe_param *p, struct hd_err *err)
-{
-    const char *misfit = fe_fraction_misfit(p) ? fe_fraction_misfit(p) : fe_offset_misfit(p);
-    if (misfit)
-        return HD_FAIL(err, USER, p->path, "parameter :%s: %s", p->name, misfit);
-    p->bound = true;
-    for (struct fe_param_use *u = p->uses; u; u = u->next)
-        u->expr->value = p->value;
-    return 0;
+    return take(p, value, v->r->err);
 }
 
 static struct fe_param *find_param(struct fe_plan *p, const char *name)
@@ -96,16 +96,14 @@ static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value
         return HD_FAIL(
             err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s", p->name, fe_value_form(p->type, form),
             value, value[0] == '[' ? " (a list; the parameter is one value)" : fe_value_misfit(p->type, value, misfit));
-    p->value = v;
-    return 0;
+    return take(p, v, err);
 }
 
 static int bind_null(struct fe_param *p, struct hd_err *err)
 {
     if (!p->nullable)
         return HD_FAIL(err, USER, p->path, "parameter :%s is null but not declared \"nullable\"", p->name);
-    p->value = (struct fe_value){.type = p->type, .is_null = true};
-    return 0;
+    return take(p, (struct fe_value){.type = p->type, .is_null = true}, err);
 }
 
 /* Which parameter was meant; lives as long as *suggestion. */
@@ -130,7 +128,8 @@ int fe_plan_bind(struct fe_plan *plan, const char *name, const char *value, stru
         HD_TRY(bind_list_text(plan, p, value, err));
     else
         HD_TRY(bind_text(plan, p, value, err));
-    return mark_bound(p, err);
+    p->bound = true;
+    return 0;
 }
 
 static int bind_member(struct fe_plan *plan, const struct fe_json *m)
@@ -141,7 +140,8 @@ static int bind_member(struct fe_plan *plan, const struct fe_json *m)
         return fe_json_fail(m, "the plan has no parameter \"%.100s\"%s", m->key,
                             suggest_param(plan, m->key, &suggestion));
     HD_TRY(fe_param_read_value(p, m));
-    return mark_bound(p, m->r->err);
+    p->bound = true;
+    return 0;
 }
 
 int fe_plan_bind_json(struct fe_plan *p, const char *json, struct hd_err *err)

@@ -161,13 +161,6 @@ static void print_sort_key(struct dump *d, const struct fe_sort_key *k, const ch
     hd_strbuf_addf(d->out, "%s%s", k->desc ? " desc" : "", k->nulls_first ? " nulls first" : "");
 }
 
-static void print_separator(struct dump *d, const char *s)
-{
-    struct fe_value v = {.type = hd_type_of(HD_STRING), .s = s, .n = strlen(s)};
-    hd_strbuf_adds(d->out, ", ");
-    fe_expr_print(d->out, &(struct fe_expr){.op = FE_LIT, .type = v.type, .value = v}, NULL);
-}
-
 static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_column *keys, const struct fe_column *c,
                       const char *const *names)
 {
@@ -186,8 +179,10 @@ static void print_agg(struct dump *d, const struct fe_agg *g, const struct fe_co
             hd_strbuf_adds(d->out, ", ");
             fe_expr_print(d->out, g->q, names);
         }
-        if (g->separator)
-            print_separator(d, g->separator);
+        if (g->separator) {
+            hd_strbuf_adds(d->out, ", ");
+            fe_expr_print(d->out, g->separator, names);
+        }
         for (int i = 0; i < g->nstated; i++) {
             hd_strbuf_adds(d->out, i ? ", " : " by ");
             print_sort_key(d, &g->order[i], names);
@@ -217,10 +212,14 @@ static void print_aggregate(struct dump *d, const struct fe_node *n)
 
 static void print_limits(struct dump *d, const struct fe_node *n)
 {
-    if (n->u.sort.limit >= 0)
-        hd_strbuf_addf(d->out, n->op == FE_LIMIT_OP ? " %" PRId64 : " limit %" PRId64, n->u.sort.limit);
-    if (n->u.sort.offset)
-        hd_strbuf_addf(d->out, " offset %" PRId64, n->u.sort.offset);
+    if (n->u.sort.limit) {
+        hd_strbuf_adds(d->out, n->op == FE_LIMIT_OP ? " " : " limit ");
+        fe_expr_print(d->out, n->u.sort.limit, NULL);
+    }
+    if (n->u.sort.offset) {
+        hd_strbuf_adds(d->out, " offset ");
+        fe_expr_print(d->out, n->u.sort.offset, NULL);
+    }
 }
 
 static void print_sort(struct dump *d, const struct fe_node *n)
@@ -255,6 +254,8 @@ static void print_search(struct dump *d, const struct fe_window *w, const struct
     hd_strbuf_adds(d->out, s->behind ? " last up to " : " first from ");
     if (s->limit >= 0)
         fe_expr_print(d->out, w->values[s->limit].arg, names);
+    else if (s->more)
+        hd_strbuf_addf(d->out, "peers %c:%s", s->less ? '-' : '+', s->more->param_name);
     else
         hd_strbuf_addf(d->out, "peers %+d", (int)s->peers);
 }
@@ -278,6 +279,8 @@ static void print_at(struct dump *d, const struct fe_node *n, const struct fe_wi
         print_search(d, w, &w->searches[at->of], names);
     if (at->base == FE_WINDOW_COMPUTED)
         print_number(d, n, w->numbers[at->of]);
+    if (at->more)
+        hd_strbuf_addf(d->out, " %c :%s", at->less ? '-' : '+', at->more->param_name);
     if (at->by)
         hd_strbuf_addf(d->out, " %c %" PRId64, at->by < 0 ? '-' : '+', at->by < 0 ? -at->by : at->by);
 }
@@ -366,7 +369,10 @@ static void print_head(struct dump *d, const struct fe_node *n)
         print_columns(d, n);
         break;
     case FE_VALUES_OP:
-        hd_strbuf_addf(d->out, " %" PRId64 " rows", n->u.values.nrows);
+        if (n->u.values.list)
+            hd_strbuf_addf(d->out, " :%s", n->u.values.list->name);
+        else
+            hd_strbuf_addf(d->out, " %" PRId64 " rows", n->u.values.nrows);
         print_columns(d, n);
         break;
     case FE_DISTINCT_OP:

@@ -1,7 +1,5 @@
 /* Frames that leave out rows near their own: at most three pieces of successive rows, in front of those, among them and
  * behind them. */
-#include <inttypes.h>
-
 #include "frontend/plan_window.h"
 
 enum { PIECES = 3, ENDS_MAX = 3 };
@@ -24,9 +22,9 @@ static void add(struct end *e, enum fe_window_base base, int64_t by)
 static struct piece whole(const struct fw_frame *f)
 {
     struct piece p = {.first = {1, {fw_first_row(f)}}, .last = {1, {fw_last_row(f)}}};
-    if (p.first.at[0].base == FE_WINDOW_ROW && p.first.at[0].by < 0)
+    if (p.first.at[0].base == FE_WINDOW_ROW && (p.first.at[0].by < 0 || p.first.at[0].more))
         add(&p.first, FE_WINDOW_ZERO, 1);
-    if (p.last.at[0].base == FE_WINDOW_ROW && p.last.at[0].by > 0)
+    if (p.last.at[0].base == FE_WINDOW_ROW && (p.last.at[0].by > 0 || p.last.at[0].more))
         add(&p.last, FE_WINDOW_ROWS, 0);
     return p;
 }
@@ -125,7 +123,7 @@ static int range_of(struct fw_reading *x, const struct piece *p, int count, stru
     return 0;
 }
 
-int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, int64_t k, const char **out)
+int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, const char *k, const char **out)
 {
     struct hd_arena *a = x->r->arena;
     struct piece p[PIECES];
@@ -135,8 +133,7 @@ int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, int
         HD_TRY(range_of(x, &p[i], count, &r));
         const char *rows = hd_asprintf(a, "case when %s then %s - %s + 1 else 0 end", r.some, r.last, r.first);
         const char *up_to = hd_asprintf(a, "%s + %s", before, rows);
-        text = hd_asprintf(a, "%s when %" PRId64 " <= %s then %s + %" PRId64 " - (%s)", text, k, up_to, r.first, k - 1,
-                           before);
+        text = hd_asprintf(a, "%s when %s <= %s then %s + %s - 1 - (%s)", text, k, up_to, r.first, k, before);
         before = up_to;
     }
     *out = hd_asprintf(a, "%s else 0 end", text);

@@ -28,10 +28,16 @@ int fw_add_places(struct fw_reading *x, struct fe_expr *arg)
     return w->nvalues++;
 }
 
+static bool same_more(const struct fe_expr *a, bool a_less, const struct fe_expr *b, bool b_less)
+{
+    return a && b ? a->param == b->param && a_less == b_less : a == b;
+}
+
 static bool is_same(const struct fe_window_column *a, const struct fe_window_column *b)
 {
     bool at = a->at.base == b->at.base && a->at.by == b->at.by && a->at.of == b->at.of;
-    return at && a->value == b->value && a->clamp_high == b->clamp_high;
+    return at && same_more(a->at.more, a->at.less, b->at.more, b->at.less) && a->value == b->value &&
+           a->clamp_high == b->clamp_high;
 }
 
 /* The quoted name of such a column. */
@@ -58,6 +64,8 @@ const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, in
     struct fe_window_column c = {.at = {.base = at->base, .of = at->of}, .value = -1};
     const char *base = at->base == FE_WINDOW_ZERO ? "0" : column(x, c);
     int64_t by = at->by + more;
+    if (at->more)
+        base = hd_asprintf(x->r->arena, "(%s %c :%s)", base, at->less ? '-' : '+', at->more->param_name);
     return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
 }
 
@@ -128,7 +136,8 @@ static int add_search(struct fw_reading *x, struct fe_window_search s)
     struct fe_window *w = x->w;
     for (int i = 0; i < w->nsearches; i++) {
         const struct fe_window_search *t = &w->searches[i];
-        if (t->limit == s.limit && t->peers == s.peers && t->following == s.following && t->behind == s.behind)
+        if (t->limit == s.limit && t->peers == s.peers && t->following == s.following && t->behind == s.behind &&
+            same_more(t->more, t->less, s.more, s.less))
             return i;
     }
     hd_grow1(x->r->arena, w->searches, w->nsearches);
@@ -136,9 +145,17 @@ static int add_search(struct fw_reading *x, struct fe_window_search s)
     return w->nsearches++;
 }
 
+void fw_set_step(const struct fe_expr *step, bool less, const struct fe_expr **more, bool *is_less, int64_t *by)
+{
+    *more = step->op == FE_PARAM ? step : NULL;
+    *is_less = *more && less;
+    *by = *more ? 0 : (int64_t)(less ? -step->value.i : step->value.i);
+}
+
 static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit unit, bool start, struct fw_bound *b)
 {
     struct fe_json m;
+    struct fe_expr *by = NULL;
     int64_t k = 0;
     HD_TRY(fe_json_object(v, "preceding", "following", NULL));
     bool before = fe_json_get(v, "preceding", &m), here = false;
@@ -149,12 +166,13 @@ static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit 
     if (unit == RANGE) {
         HD_TRY(fw_read_distance(x, &m, !before, &here, &s.limit));
     } else {
-        HD_TRY(fe_json_opt_int(v, before ? "preceding" : "following", 0, FW_OFFSET_MAX, &k));
-        s.peers = (int32_t)(before ? -k : k);
-        here = k == 0;
+        HD_TRY(fe_read_integer(x->r, v, before ? "preceding" : "following", FE_CONSTANT_STEP, &by));
+        fw_set_step(by, before, &s.more, &s.less, &k);
+        s.peers = (int32_t)k;
+        here = k == 0 && !s.more;
     }
     if (unit == ROWS)
-        b->at = (struct fe_window_at){.base = FE_WINDOW_ROW, .by = s.peers};
+        b->at = (struct fe_window_at){.base = FE_WINDOW_ROW, .by = k, .more = s.more, .less = s.less};
     else if (here)
         b->at = (struct fe_window_at){.base = start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END};
     else
@@ -221,6 +239,11 @@ static bool is_found(const struct fw_bound *b)
 const char *fw_has_rows(struct fw_reading *x, const struct fw_frame *f)
 {
     const char *cond = NULL;
+    if (f->start.at.more || f->end.at.more) {
+        struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
+        return hd_asprintf(x->r->arena, "greatest(%s, 1) <= least(%s, %s)", fw_number_at(x, &first, 0),
+                           fw_number_at(x, &last, 0), fw_number(x, FE_WINDOW_ROWS));
+    }
     bool both = !f->start.open && !f->end.open && f->start.at.base == FE_WINDOW_ROW;
     if (both && f->start.at.by > f->end.at.by)
         return "false";
@@ -246,9 +269,9 @@ const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f)
     struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
     struct hd_arena *a = x->r->arena;
     const char *from = fw_number_at(x, &first, -1), *to = fw_number_at(x, &last, 0);
-    if (first.base == FE_WINDOW_ROW && first.by < 1)
+    if (first.base == FE_WINDOW_ROW && (first.by < 1 || first.more))
         from = hd_asprintf(a, "greatest(%s, 0)", from);
-    if (last.base == FE_WINDOW_ROW && last.by > 0)
+    if (last.base == FE_WINDOW_ROW && (last.by > 0 || last.more))
         to = hd_asprintf(a, "least(%s, %s)", to, fw_number(x, FE_WINDOW_ROWS));
     const char *n = f->start.open ? to : hd_asprintf(a, "(%s - %s)", to, from);
     return fw_has_rows(x, f) ? hd_asprintf(a, "greatest(%s, 0)", n) : n;
@@ -266,7 +289,7 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
 
 static bool same_at(const struct fe_window_at *a, const struct fe_window_at *b)
 {
-    return a->base == b->base && a->by == b->by && a->of == b->of;
+    return a->base == b->base && a->by == b->by && a->of == b->of && same_more(a->more, a->less, b->more, b->less);
 }
 
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)

@@ -485,11 +485,13 @@ static void add_tie_breakers(struct fe_plan_reader *r, struct fe_node *n, const 
                 (struct fe_sort_key){fe_expr_column(r->arena, c, &scope->cols[c], n->path), false, false};
 }
 
-static int read_limits(const struct fe_json *v, struct fe_node *n)
+static int read_limits(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n)
 {
-    n->u.sort.limit = -1;
-    HD_TRY(fe_json_opt_int(v, "limit", 0, INT64_MAX, &n->u.sort.limit));
-    return fe_json_opt_int(v, "offset", 0, INT64_MAX, &n->u.sort.offset);
+    HD_TRY(fe_read_integer(r, v, "limit", FE_CONSTANT_ROWS, &n->u.sort.limit));
+    HD_TRY(fe_read_integer(r, v, "offset", FE_CONSTANT_ROWS, &n->u.sort.offset));
+    if (n->u.sort.offset && n->u.sort.offset->op == FE_LIT && !n->u.sort.offset->value.i)
+        n->u.sort.offset = NULL;
+    return 0;
 }
 
 int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
@@ -508,7 +510,7 @@ int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
         HD_TRY(read_sort_key(r, &m, &scope, &n->u.sort.keys[n->u.sort.nkeys++]));
     n->u.sort.nstated = n->u.sort.nkeys;
     add_tie_breakers(r, n, &scope);
-    HD_TRY(read_limits(v, n));
+    HD_TRY(read_limits(r, v, n));
     *out = n;
     return fe_set_columns(r, v, n, scope.ncols, scope.cols);
 }
@@ -561,7 +563,7 @@ int fe_read_TOP(struct fe_plan_reader *r, const struct fe_json *v, struct fe_nod
     HD_TRY(fe_json_need(v, "order", &m));
     HD_TRY(fe_read_order(r, v, "keys", &scope, n));
     HD_TRY(fe_json_need(v, "limit", &m));
-    HD_TRY(read_limits(v, n));
+    HD_TRY(read_limits(r, v, n));
     if (fe_json_get(v, "ties", &m))
         HD_TRY(fe_read_choice(&m, choices, 2, &ties));
     n->u.sort.keep = ties == 1;
@@ -585,7 +587,7 @@ static int read_distinct_on(struct fe_plan_reader *r, const struct fe_json *v, s
         n->u.sort.keys[n->u.sort.nkeys++] = n->u.sort.keys[0];
     if (n->u.sort.nstated == n->u.sort.ngroup)
         n->u.sort.nstated++;
-    n->u.sort.limit = 1;
+    n->u.sort.limit = fe_constant_int(r, v, 1);
     *out = n;
     return fe_set_columns(r, v, n, scope.ncols, scope.cols);
 }
@@ -615,7 +617,7 @@ int fe_read_LIMIT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_n
     struct fe_json limit;
     HD_TRY(fe_read_input(r, v, "input", &n->inputs[0]));
     HD_TRY(fe_json_need(v, "limit", &limit));
-    HD_TRY(read_limits(v, n));
+    HD_TRY(read_limits(r, v, n));
     *out = n;
     return fe_set_columns(r, v, n, n->inputs[0]->ncols, n->inputs[0]->cols);
 }

@@ -8,17 +8,6 @@ static bool is_constant(const struct fe_expr *e)
     return e->op == FE_LIT || e->op == FE_PARAM;
 }
 
-static bool is_fraction(const struct fe_value *v)
-{
-    hd_i128 one = hd_pow10(v->type.kind == HD_DECIMAL ? v->type.scale : 0);
-    return !v->is_null && v->i >= 0 && v->i <= one;
-}
-
-const char *fe_fraction_misfit(const struct fe_param *p)
-{
-    return p->fraction && !is_fraction(&p->value) ? "expected a number from 0 to 1, the q of a quantile" : NULL;
-}
-
 static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
                          struct fe_agg *g)
 {
@@ -29,15 +18,10 @@ static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, cons
     HD_TRY(fe_read_expr(r, &m, scope, NULL, NULL, &g->q));
     struct hd_type t = g->q->type;
     bool exact = hd_type_is_int(t) || (t.kind == HD_DECIMAL && t.scale <= MAX_FRACTION_DIGITS);
-    if (!is_constant(g->q) || !exact || g->q->nullable || (g->q->op == FE_LIT && !is_fraction(&g->q->value)))
+    if (!is_constant(g->q) || !exact || g->q->nullable ||
+        (g->q->op == FE_LIT && !fe_constant_fits(FE_CONSTANT_SHARE, &g->q->value)))
         return fe_json_fail(&m, "%s expects %s", fe_agg_name(g->fn), what);
-    if (g->q->op == FE_LIT)
-        return 0;
-    struct fe_param *p = &r->plan->params[g->q->param];
-    p->fraction = true;
-    if (p->has_default && fe_fraction_misfit(p))
-        return HD_FAIL(r->err, USER, p->path, "parameter :%s: %s", p->name, fe_fraction_misfit(p));
-    return 0;
+    return g->q->op == FE_LIT ? 0 : fe_param_stands(&r->plan->params[g->q->param], FE_CONSTANT_SHARE, r->err);
 }
 
 static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
@@ -52,13 +36,12 @@ static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const s
     return 0;
 }
 
-static int read_text(const struct fe_json *v, struct fe_agg *g)
+static int read_text(struct fe_plan_reader *r, const struct fe_json *v, struct fe_agg *g)
 {
     struct fe_json m;
-    g->separator = ",";
     if (g->distinct && fe_json_get(v, "order", &m))
         return fe_json_fail(&m, "distinct values are in their own order; \"order\" is for all values");
-    return fe_json_opt_string(v, "separator", &g->separator);
+    return fe_read_text(r, v, "separator", ",", FE_CONSTANT_SEPARATOR, &g->separator);
 }
 
 static int refuse(const struct fe_json *v, const char *key, bool takes, const struct fe_agg *g)
@@ -76,6 +59,6 @@ int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const str
     HD_TRY(refuse(v, "order", order || text, g));
     HD_TRY(refuse(v, "separator", text, g));
     HD_TRY(q ? read_fraction(r, v, scope, g) : 0);
-    HD_TRY(text ? read_text(v, g) : 0);
+    HD_TRY(text ? read_text(r, v, g) : 0);
     return order || (text && fe_json_get(v, "order", &m)) ? read_order(r, v, scope, g) : 0;
 }

@@ -86,6 +86,16 @@ static struct fe_ast *moved(struct distance *d)
     return node2(d, FE_CASE, node2(d, d->up ? FE_LE : FE_GE, key(d), node2(d, back, end_of_type(d), d->by)), to);
 }
 
+/* NULL where a parameter says an amount beyond `most`. */
+static struct fe_ast *guarded(struct distance *d, int64_t most)
+{
+    struct fe_ast *to = moved(d);
+    if (!d->by->interval || d->by->args[0]->op != FE_PARAM)
+        return to;
+    struct fe_value v = {.type = hd_type_of(HD_INT64), .i = most};
+    return node2(d, FE_CASE, node2(d, FE_LE, d->by->args[0], literal(d, v)), to);
+}
+
 /* e, whose only column is the key. */
 static struct fe_expr *with_key(struct distance *d, struct fe_expr *e, struct fe_expr *of)
 {
@@ -101,14 +111,6 @@ static struct fe_expr *with_key(struct distance *d, struct fe_expr *e, struct fe
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
-
-const char *fe_offset_misfit(const struct fe_param *p)
-{
-    const struct fe_value *v = &p->value;
-    bool real = hd_type_is_float(p->type);
-    bool fits = !v->is_null && (real ? v->f >= 0 && !isinf(v->f) : v->i >= 0);
-    return p->is_offset && !fits ? "expected a number >= 0, the offset of a frame" : NULL;
-}
 
 static int find_key(struct distance *d, const struct fe_sort_key **out)
 {
@@ -148,13 +150,8 @@ static int type_amount(struct distance *d, const struct fe_ast *x, const char *w
     struct fe_typing t = typing(d, &d->x->scope);
     HD_TRY(fe_ast_type(&t, x, NULL, NULL, out));
     const struct fe_expr *e = *out;
-    if (e->op == FE_PARAM && hd_type_is_num(e->type)) {
-        struct fe_param *p = &d->x->r->plan->params[e->param];
-        p->is_offset = true;
-        return p->has_default && fe_offset_misfit(p)
-                   ? fe_json_fail(&d->v, "parameter :%s: %s", p->name, fe_offset_misfit(p))
-                   : 0;
-    }
+    if (e->op == FE_PARAM && hd_type_is_num(e->type))
+        return fe_param_stands(&d->x->r->plan->params[e->param], FE_CONSTANT_DISTANCE, d->x->r->err);
     bool number = e->op == FE_LIT && hd_type_is_num(e->type) && !e->value.is_null;
     bool float_ = number && hd_type_is_float(e->type);
     if (!number || (float_ ? !(e->value.f >= 0) || isinf(e->value.f) : e->value.i < 0))
@@ -208,23 +205,31 @@ static int read_number(struct distance *d, bool *zero)
     return 0;
 }
 
-/* *far: no two values of the type are so far from each other. */
-static int read_interval(struct distance *d, bool *zero, bool *far)
+/* No two values of the type are farther from each other, in what the step counts. */
+static hd_i128 farthest(enum fe_op step)
 {
-    static const char what[] = "an offset that is an interval >= 0, its amount a literal";
-    const int64_t days = HD_DATE_MAX - HD_DATE_MIN + 1;
+    return step == FE_ADD_MONTHS ? 12 * 9999 - 1
+           : step == FE_ADD_DAYS ? HD_DATE_MAX - HD_DATE_MIN
+                                 : (hd_i128)HD_TIMESTAMP_MAX - HD_TIMESTAMP_MIN;
+}
+
+/* *far: beyond the farthest; *most: so many units are not yet. */
+static int read_interval(struct distance *d, bool *zero, bool *far, int64_t *most)
+{
+    static const char what[] = "an offset that is an interval >= 0, its amount a literal or a parameter";
     struct fe_expr *e;
     if (!d->by->interval)
         return expected(d, what);
     HD_TRY(type_amount(d, d->by->args[0], what, &e));
-    if (e->op != FE_LIT || !hd_type_is_int(e->type))
+    if (!hd_type_is_int(e->type))
         return expected(d, what);
     enum fe_op op;
-    hd_i128 by = e->value.i * fe_interval_step(d->by->field, &op);
+    int64_t unit = fe_interval_step(d->by->field, &op);
     if (op == FE_ADD_MICROS && d->type.kind == HD_DATE)
         return expected(d, "an offset of whole days");
-    *zero = by == 0;
-    *far = by > (op == FE_ADD_MONTHS ? 12 * 9999 : op == FE_ADD_DAYS ? days : days * 86400000000ll);
+    *most = (int64_t)(farthest(op) / unit);
+    *zero = e->op == FE_LIT && e->value.i == 0;
+    *far = e->op == FE_LIT && e->value.i > *most;
     return 0;
 }
 
@@ -240,17 +245,18 @@ int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool followi
     const struct fe_sort_key *k = NULL;
     struct fe_expr *e = NULL;
     bool far = false;
+    int64_t most = -1;
     HD_TRY(find_key(&d, &k));
     d.up = following != k->desc;
     HD_TRY(read_tree(&d));
-    HD_TRY(hd_type_is_num(d.type) ? read_number(&d, here) : read_interval(&d, here, &far));
+    HD_TRY(hd_type_is_num(d.type) ? read_number(&d, here) : read_interval(&d, here, &far, &most));
     if (*here)
         return 0;
     struct fe_typing t = typing(&d, &d.scope);
     if (far)
         e = nowhere(&d);
     else
-        HD_TRY(fe_ast_type(&t, moved(&d), NULL, NULL, &e));
+        HD_TRY(fe_ast_type(&t, guarded(&d, most), NULL, NULL, &e));
     *limit = fw_add_value(x, FE_AGG_ANY, with_key(&d, e, k->expr));
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "frontend/ast.h"
 #include "frontend/catalog.h"
+#include "frontend/constant.h"
 #include "frontend/json.h"
 #include "frontend/subplan.h"
 
@@ -75,10 +76,14 @@ int fe_read_grouping(struct fe_plan_reader *r, const struct fe_json *arg, const 
                      const struct fe_column *keys, struct fe_agg *g);
 /* plan_ordered.c: what functions of rows in an order take beside an argument. */
 int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g);
-/* A parameter's value can be a q, if it is one; NULL, else what it should have been. */
-const char *fe_fraction_misfit(const struct fe_param *p);
-/* plan_range.c: the same of a frame's offset. */
-const char *fe_offset_misfit(const struct fe_param *p);
+/* plan_constant.c: constants beside the expressions. */
+/* The member `key`, if there is one: an integer, ":name" or {"param": name}. */
+int fe_read_integer(struct fe_plan_reader *r, const struct fe_json *v, const char *key, enum fe_constant place,
+                    struct fe_expr **out);
+struct fe_expr *fe_constant_int(struct fe_plan_reader *r, const struct fe_json *v, int64_t i);
+/* The same of a text, which ":name" is one of. */
+int fe_read_text(struct fe_plan_reader *r, const struct fe_json *v, const char *key, const char *otherwise,
+                 enum fe_constant place, struct fe_expr **out);
 /* Some group has no key, so that it is there without rows. */
 bool fe_has_empty_set(const struct fe_node *n);
 

@@ -217,14 +217,60 @@ static int project(struct fe_plan_reader *r, const struct fe_json *v, const stru
     return fe_set_columns(r, v, n, ncols, cols);
 }
 
+/* ---- rows of a parameter ---------------------------------------------------------------------- */
+
+/* The rows of one column are the values of a list parameter. */
+static int read_list(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_json *rows,
+                     struct fe_node **out)
+{
+    struct fe_json list;
+    struct fe_ast *x;
+    char want[HD_TEXT_MAX], found[HD_TEXT_MAX];
+    int k;
+    HD_TRY(fe_json_need(v, "columns", &list));
+    HD_TRY(fe_json_array(&list));
+    int n = fe_json_length(&list);
+    struct fe_column *cols = HD_NEWN(r->arena, struct fe_column, n);
+    HD_TRY(read_value_columns(&list, cols));
+    HD_TRY(fe_ast_read(rows, &x));
+    if (x->op != FE_PARAM || x->interval)
+        return fe_json_fail(rows, "expected a list of rows, or a list parameter for one column");
+    struct fe_typing t = {r->arena, r->err, r->plan->params, r->plan->nparams, NULL};
+    HD_TRY(fe_param_find(&t, x, &k));
+    const struct fe_param *p = &r->plan->params[k];
+    if (!p->is_list)
+        return fe_json_fail(rows, "expected a list parameter; :%s is one value", p->name);
+    if (n != 1)
+        return fe_json_fail(&list, "rows of a list parameter have one column, found %d", n);
+    if (!hd_type_eq(p->type, cols->type))
+        return fe_json_fail(rows, "expected list(%s) for column \"%.60s\", found list(%s)",
+                            hd_type_text(cols->type, want), cols->name, hd_type_text(p->type, found));
+    *out = fe_new_node(r, v, FE_VALUES_OP, 0);
+    (*out)->u.values.list = p;
+    return fe_set_columns(r, v, *out, 1, cols);
+}
+
+/* Beside each row of the input. */
+static int read_list_beside(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_json *rows,
+                            struct fe_node *input, struct fe_node **out)
+{
+    struct fe_node *list = NULL;
+    HD_TRY(read_list(r, v, rows, &list));
+    *out = input ? beside(r, v, input, list) : list;
+    return fe_set_columns(r, v, *out, (*out)->ncols, (*out)->cols);
+}
+
 int fe_read_VALUES(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out)
 {
     HD_TRY(fe_json_object(v, "op", "comment", "input", "columns", "rows", NULL));
-    struct fe_json m;
+    struct fe_json m, rows;
     struct fe_node *input = NULL;
     struct cells x = {0};
     if (fe_json_get(v, "input", &m))
         HD_TRY(fe_read_input(r, v, "input", &input));
+    HD_TRY(fe_json_need(v, "rows", &rows));
+    if (fe_json_kind(&rows) != FE_JSON_ARRAY)
+        return read_list_beside(r, v, &rows, input, out);
     struct fe_scope scope = input ? fe_scope_of(input) : (struct fe_scope){0};
     HD_TRY(read_cells(r, v, &scope, &x));
     if (input || x.any)

@@ -55,6 +55,12 @@ static const struct {
     [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true},
 };
 
+static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
+{
+    return k->op == FE_PARAM ? hd_asprintf(x->r->arena, ":%s", k->param_name)
+                             : hd_asprintf(x->r->arena, "%" PRId64, (int64_t)k->value.i);
+}
+
 /* ---- functions over frames --------------------------------------------------------------------------------- */
 
 static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
@@ -197,7 +203,17 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
     return 0;
 }
 
-/* The value of the k-th row of the frame. */
+/* The value of the k-th row of the frame, which may be no row of the partition. */
+static int nth_of(struct fw_reading *x, const struct fw_frame *f, int value, const struct fe_expr *k, const char **out)
+{
+    const struct fe_window_at first = fw_first_row(f);
+    const char *n = text_of(x, k);
+    HD_TRY(fw_value_of(x, value, hd_asprintf(x->r->arena, "greatest(%s, 1) + %s - 1", fw_number_at(x, &first, 0), n),
+                       out));
+    *out = hd_asprintf(x->r->arena, "case when %s <= %s then %s end", n, fw_frame_size(x, f), *out);
+    return 0;
+}
+
 static const char *nth(struct fw_reading *x, const struct fw_frame *f, int value, int64_t k)
 {
     const struct fe_window_at first = fw_first_row(f), none = {.base = FE_WINDOW_ZERO};
@@ -210,16 +226,16 @@ static const char *nth(struct fw_reading *x, const struct fw_frame *f, int value
 
 /* ---- functions of numbers ------------------------------------------------------------------------------------ */
 
-static const char *tile(struct fw_reading *x, int64_t k)
+static const char *tile(struct fw_reading *x, const char *k)
 {
     const char *row = fw_number(x, FE_WINDOW_ROW), *n = fw_number(x, FE_WINDOW_ROWS);
     struct hd_arena *a = x->r->arena;
-    const char *size = hd_asprintf(a, "(%s / %" PRId64 ")", n, k), *more = hd_asprintf(a, "(%s %% %" PRId64 ")", n, k);
+    const char *size = hd_asprintf(a, "(%s / %s)", n, k), *more = hd_asprintf(a, "(%s %% %s)", n, k);
     return hd_asprintf(a, "case when %s <= %s * (%s + 1) then (%s - 1) / (%s + 1) + 1 else (%s - 1 - %s) / %s + 1 end",
                        row, more, size, row, size, row, more, size);
 }
 
-static const char *numbered(struct fw_reading *x, enum function fn, int64_t k)
+static const char *numbered(struct fw_reading *x, enum function fn, const char *k)
 {
     struct hd_arena *a = x->r->arena;
     const char *n;
@@ -275,12 +291,12 @@ static int or_default(struct fw_reading *x, const struct fe_json *v, struct hd_t
     return 0;
 }
 
-static int shifted(struct fw_reading *x, const struct fe_json *v, enum function fn, int value, const char **out)
+static int shifted(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fe_expr *by, int value,
+                   const char **out)
 {
     struct fe_json m;
-    int64_t by = 1;
-    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
-    const struct fe_window_at at = {.base = FE_WINDOW_ROW, .by = fn == LAG ? -by : by};
+    struct fe_window_at at = {.base = FE_WINDOW_ROW};
+    fw_set_step(by, fn == LAG, &at.more, &at.less, &at.by);
     *out = fw_value_at(x, value, &at, 0, false);
     if (!fe_json_get(v, "default", &m))
         return 0;
@@ -291,25 +307,25 @@ static int shifted(struct fw_reading *x, const struct fe_json *v, enum function 
 }
 
 /* Rows without a value do not count. */
-static int shifted_past_nulls(struct fw_reading *x, const struct fe_json *v, enum function fn, struct fe_expr *arg,
-                              const char **out)
+static int shifted_past_nulls(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fe_expr *by,
+                              struct fe_expr *arg, const char **out)
 {
     struct hd_arena *a = x->r->arena;
-    const char *row = fw_number(x, FE_WINDOW_ROW), *n, *at;
-    int64_t by = 1;
+    const char *row = fw_number(x, FE_WINDOW_ROW), *k = text_of(x, by), *n, *at;
     int value = fw_add_value(x, FE_AGG_ANY, arg), count = fw_add_value(x, FE_AGG_COUNT, arg);
-    HD_TRY(fe_json_opt_int(v, "offset", 0, FW_OFFSET_MAX, &by));
-    if (by == 0)
-        return shifted(x, v, fn, value, out);
+    if (by->op == FE_LIT && !by->value.i)
+        return shifted(x, v, fn, by, value, out);
     HD_TRY(fw_count_at(x, count, fn == LAG ? hd_asprintf(a, "%s - 1", row) : row, &n));
-    n = fn == LAG ? hd_asprintf(a, "%s + 1 - %" PRId64, n, by) : hd_asprintf(a, "%s + %" PRId64, n, by);
+    n = fn == LAG ? hd_asprintf(a, "%s + 1 - %s", n, k) : hd_asprintf(a, "%s + %s", n, k);
     HD_TRY(fw_value_of(x, fw_add_places(x, arg), n, &at));
+    if (by->op == FE_PARAM) /* 0 is the row itself, whatever it has */
+        at = hd_asprintf(a, "case when %s = 0 then %s else %s end", k, row, at);
     HD_TRY(fw_value_of(x, value, at, out));
     return or_default(x, v, arg->type, hd_asprintf(a, "coalesce(%s, 0) = 0", at), out);
 }
 
 /* first_value, last_value or nth_value of a frame that leaves rows out, by their place or because they have no value. */
-static int chosen(struct fw_reading *x, const struct fw_frame *f, enum function fn, int64_t k, bool ignore,
+static int chosen(struct fw_reading *x, const struct fw_frame *f, enum function fn, const char *k, bool ignore,
                   struct fe_expr *arg, const char **out)
 {
     int count = ignore ? fw_add_value(x, FE_AGG_COUNT, arg) : -1;
@@ -385,7 +401,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     struct fe_expr *arg = NULL;
     struct fw_frame f = x->frame;
     enum function fn;
-    int64_t k = 1;
+    struct fe_expr *k = fe_constant_int(x->r, v, 1), *by = k;
     bool ignore = false;
     HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "nulls", "filter", "partition", "order", "frame",
                           "as", NULL));
@@ -393,20 +409,25 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     HD_TRY(read_argument(x, v, fn, &arg));
     if (functions[fn].count) {
         HD_TRY(fe_json_need(v, "n", &m));
-        HD_TRY(fe_json_opt_int(v, "n", 1, FW_OFFSET_MAX, &k));
+        HD_TRY(fe_read_integer(x->r, v, "n", FE_CONSTANT_NTH, &k));
     }
+    HD_TRY(fe_read_integer(x->r, v, "offset", FE_CONSTANT_STEP, &by));
     HD_TRY(read_nulls(v, arg, &ignore));
     HD_TRY(fw_read_frame(x, v, &f));
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
     if (functions[fn].nulls && (f.without || ignore) && functions[fn].framed)
-        return chosen(x, &f, fn, k, ignore, arg, out);
+        return chosen(x, &f, fn, text_of(x, k), ignore, arg, out);
     if (ignore)
-        return shifted_past_nulls(x, v, fn, arg, out);
+        return shifted_past_nulls(x, v, fn, by, arg, out);
     switch (fn) {
     case LAG:
-    case LEAD: return shifted(x, v, fn, fw_add_value(x, FE_AGG_ANY, arg), out);
-    case FIRST_VALUE: *out = nth(x, &f, fw_add_value(x, FE_AGG_ANY, arg), 1); return 0;
-    case NTH_VALUE: *out = nth(x, &f, fw_add_value(x, FE_AGG_ANY, arg), k); return 0;
+    case LEAD: return shifted(x, v, fn, by, fw_add_value(x, FE_AGG_ANY, arg), out);
+    case FIRST_VALUE:
+    case NTH_VALUE:
+        if (k->op == FE_PARAM || f.start.at.more)
+            return nth_of(x, &f, fw_add_value(x, FE_AGG_ANY, arg), k, out);
+        *out = nth(x, &f, fw_add_value(x, FE_AGG_ANY, arg), (int64_t)k->value.i);
+        return 0;
     case LAST_VALUE: {
         struct fe_window_at last = fw_last_row(&f);
         *out = fw_where_rows(x, &f, fw_value_at(x, fw_add_value(x, FE_AGG_ANY, arg), &last, 0, true));
@@ -428,7 +449,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case NTILE:
     case FUNCTIONS: break;
     }
-    *out = numbered(x, fn, k);
+    *out = numbered(x, fn, text_of(x, k));
     return 0;
 }
 
@@ -510,7 +531,6 @@ static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const 
     x.scope = (struct fe_scope){in->ncols, cols, NULL};
     *x.w = (struct fe_window){.nvalues = 0};
     x.n->u.sort.window = x.w;
-    x.n->u.sort.limit = -1;
     HD_TRY(fe_read_order(r, &w->at, "partition", &x.scope, x.n));
     bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
     x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};

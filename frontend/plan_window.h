@@ -5,8 +5,6 @@
 
 #include "frontend/plan_read.h"
 
-enum { FW_OFFSET_MAX = INT32_MAX };
-
 /* One end of a frame: the partition's, or a row by its number. */
 struct fw_bound {
     bool open;
@@ -47,6 +45,8 @@ int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *wh
 
 /* "frame" of v; *f stays as it is where v has none. */
 int fw_read_frame(struct fw_reading *x, const struct fe_json *v, struct fw_frame *f);
+/* A number of rows that is added, or taken away: a parameter, or itself. */
+void fw_set_step(const struct fe_expr *step, bool less, const struct fe_expr **more, bool *is_less, int64_t *by);
 /* The number of the frame's first row, and of its last one, where these are in the partition. */
 struct fe_window_at fw_first_row(const struct fw_frame *f);
 struct fe_window_at fw_last_row(const struct fw_frame *f);
@@ -72,7 +72,7 @@ const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
 int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out);
 /* The number of its k-th row, of its last one; 0: there is none. count >= 0: among the partition's rows that this running
  * count counts. */
-int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, int64_t k, const char **out);
+int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, const char *k, const char **out);
 int fw_pieces_last(struct fw_reading *x, const struct fw_frame *f, int count, const char **out);
 /* What a running count is at a row, 0 in front of all. */
 int fw_count_at(struct fw_reading *x, int count, const char *number, const char **out);

@@ -224,7 +224,8 @@ HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_js
 HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
                               heddle_statement **out, heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
-/* Text form of the value, as in a literal of the parameter's type; NULL binds SQL NULL. */
+/* Text form of the value, as in a literal of the parameter's type; NULL binds SQL NULL. A value that some place of the plan
+ * does not take, such as a limit of -1, is an error, and the parameter keeps what it had. */
 HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err);
 /* {"name": value,...} */
 HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);

@@ -333,7 +333,7 @@ static double est_top(const struct ctx *c, const struct fe_node *n)
         double distinct = est_key(c, n->inputs[0], n->u.sort.keys[i].expr).distinct;
         groups *= distinct < 0 ? HD_MAX(1, rows * 0.3) : HD_MAX(1, distinct);
     }
-    return HD_MAX(1.0, HD_MIN(rows, HD_MIN(groups, rows) * (double)n->u.sort.limit));
+    return HD_MAX(1.0, HD_MIN(rows, HD_MIN(groups, rows) * (double)fe_limit(n)));
 }
 
 static double rows_of(const struct ctx *c, const struct fe_node *n)
@@ -351,7 +351,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     case FE_SORT_OP:
     case FE_LIMIT_OP: {
         double r = est_rows(c, n->inputs[0]);
-        return n->u.sort.limit >= 0 ? HD_MIN(r, (double)n->u.sort.limit) : r;
+        return fe_limit(n) >= 0 ? HD_MIN(r, (double)fe_limit(n)) : r;
     }
     case FE_TOP_OP: return est_top(c, n);
     case FE_WINDOW_OP: return est_rows(c, n->inputs[0]);
@@ -361,7 +361,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
             s += est_rows(c, n->inputs[i]);
         return s;
     }
-    case FE_VALUES_OP: return (double)n->u.values.nrows;
+    case FE_VALUES_OP: return (double)fe_values_count(n);
     case FE_UNION_OP:
     case FE_INTERSECT_OP:
     case FE_EXCEPT_OP:

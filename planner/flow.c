@@ -22,7 +22,7 @@ static int flow_scanned(struct ctx *c, struct pl_node *n, struct stream *out)
 
 static void flow_values(struct ctx *c, const struct pl_node *n, struct stream *out)
 {
-    double rows = (double)n->n->u.values.nrows;
+    double rows = (double)fe_values_count(n->n);
     *out = flow_appended(c, n->n, rows, rows);
     if (n->u.values.unique < 0)
         return;
@@ -65,7 +65,7 @@ static int top_rows(struct ctx *c, const struct fe_node *n, const struct stream 
             distinct = HD_MIN(distinct, (double)v.range.hi - (double)v.range.lo + 1);
         groups *= HD_MAX(1, distinct);
     }
-    *rows = HD_MIN(in->est, HD_MIN(groups, in->est) * (double)n->u.sort.limit);
+    *rows = HD_MIN(in->est, HD_MIN(groups, in->est) * (double)fe_limit(n));
     return 0;
 }
 
@@ -75,7 +75,7 @@ static bool comes_in_order(const struct pl_node *n, const struct stream *in)
 {
     const struct fe_node *keys = n->u.sort.keys;
     const struct handle *source = in->at ? in->at->source : NULL;
-    if (n->op != PL_NODE_SORT || !n->ordered || !keys || n->n->u.sort.limit >= 0 || n->n->u.sort.offset > 0 || !source)
+    if (n->op != PL_NODE_SORT || !n->ordered || !keys || fe_limit(n->n) >= 0 || fe_offset(n->n) > 0 || !source)
         return false;
     const struct fe_sort_key *k = &keys->u.sort.keys[0];
     const struct handle *h = k->expr->op == FE_COL && !k->desc ? h_plain(in->cols[k->expr->col]) : NULL;
@@ -100,7 +100,7 @@ static void choose_order(struct ctx *c, struct pl_node *n, const struct stream *
 
 static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
 {
-    int64_t limit = n->n->u.sort.limit;
+    int64_t limit = fe_limit(n->n);
     choose_order(c, n, in);
     if (n->u.sort.dropped || n->u.sort.there) {
         *out = *in;

@@ -251,6 +251,15 @@ static hd_i128 rounded(enum fe_op op, hd_i128 v, hd_i128 by)
     return q;
 }
 
+/* How many of its digits x loses; a parameter says it now. */
+static int lost_digits(struct ctx *c, const struct fe_expr *e, int scale, int digits, int *lost)
+{
+    *lost = scale - digits;
+    return *lost <= HD_DEC_MAX ? 0
+                               : HD_FAIL(c->err, USER, e->path, "\"round\" of this number expects digits of %d or more",
+                                         scale - HD_DEC_MAX);
+}
+
 /* The digits before the last ones are zeros: `out` counts 10^zeros. */
 static int append_zeros(struct ctx *c, const struct fe_expr *e, int zeros, struct pl_val *out)
 {
@@ -268,18 +277,30 @@ static int append_zeros(struct ctx *c, const struct fe_expr *e, int zeros, struc
 
 int lx_rounding(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
-    int digits = e->nargs > 1 ? (int)v[1].cval.i : 0;
+    bool later = e->nargs > 1 && e->args[1]->op == FE_PARAM;
+    int digits = e->nargs > 1 ? (int)v[1].cval.i : 0, lost = 0;
     bool real = hd_type_is_float(e->type);
     int scale = v->type.kind == HD_DECIMAL ? v->type.scale : 0;
+    if (later && v[1].cval.is_null) {
+        *out = lx_const(c, &(struct fe_value){.type = e->type, .is_null = true});
+        return 0;
+    }
     lx_realise(c, v);
+    if (!real)
+        HD_TRY(lost_digits(c, e, scale, digits, &lost));
+    if (!real && lost <= 0) { /* only a parameter's digits may be so many */
+        *out = *v;
+        return 0;
+    }
     HD_TRY(lx_as_phys(c, v, real ? lx_full_phys(e->type) : HD_MAX(v->phys, RT_I64)));
     *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable};
     out->expr = pb_op(c, e->op == FE_ROUND && !real ? FE_DIVROUND : e->op, v->phys, v->nullable, 1, &v->expr);
-    c->exprs.v[out->expr].scale = real ? digits : scale - digits;
+    c->exprs.v[out->expr].scale = real ? digits : lost;
     if (real)
         return 0;
-    hd_i128 by = hd_pow10(scale - digits);
+    hd_i128 by = hd_pow10(lost);
     HD_ASSERT(v->range.known);
     out->range = (struct pl_range){true, rounded(e->op, v->range.lo, by), rounded(e->op, v->range.hi, by)};
-    return digits < 0 ? append_zeros(c, e, -digits, out) : 0;
+    int zeros = later ? lost : -digits;
+    return zeros > 0 ? append_zeros(c, e, zeros, out) : 0;
 }

@@ -151,11 +151,11 @@ int lower_values(struct ctx *c, const struct pl_node *v, struct stream *s)
     memset(all, 1, (size_t)n->ncols);
     int st = union_state(c, n, all);
     struct rt_state *r = &c->states.v[st];
-    int64_t rows = n->u.values.nrows;
+    int64_t rows = fe_values_count(n);
     unsigned char *data = hd_zalloc(c->a, (size_t)r->stride * (size_t)HD_MAX(rows, 1));
     for (int64_t i = 0; i < rows; i++)
         for (int k = 0; k < n->ncols; k++)
-            put_value(data + i * r->stride, &r->fields[k], &n->u.values.rows[i * n->ncols + k]);
+            put_value(data + i * r->stride, &r->fields[k], &fe_values_rows(n)[i * n->ncols + k]);
     r->nvalues = rows;
     r->values = data;
     r->est_rows = (double)rows;

@@ -114,12 +114,12 @@ static int leave_out(struct ctx *c, const struct fe_node *keys, struct stream *i
 static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in, int *state, int *field)
 {
     const struct fe_node *n = p->n, *keys = p->u.sort.keys;
-    int64_t limit = n->u.sort.limit;
+    int64_t limit = fe_limit(n);
     struct open_pipeline *q = pipeline_of(c, in);
     *state = pb_state(c, RT_STATE_ROWS, keys ? "sort" : "limit", n->path);
     if (p->op != PL_NODE_TOP) {
         c->states.v[*state].limit = limit;
-        c->states.v[*state].offset = n->u.sort.offset;
+        c->states.v[*state].offset = fe_offset(n);
     }
     if (keys && p->op != PL_NODE_TOP && limit >= 0)
         HD_TRY(leave_out(c, keys, in, *state));
@@ -137,9 +137,9 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
             .ngroup = n->u.sort.ngroup,
             .nstated = n->u.sort.nstated,
             .limit = limit,
-            .offset = n->u.sort.offset,
+            .offset = fe_offset(n),
             .keep = n->u.sort.keep,
-            .prune = !runs && pl_worth_pruning(in->est, (double)limit + (double)n->u.sort.offset, p->rows)};
+            .prune = !runs && pl_worth_pruning(in->est, (double)limit + (double)fe_offset(n), p->rows)};
         st->top = hd_dup(c->a, &top, sizeof top);
         st->est_rows = p->rows;
     } else {
@@ -157,7 +157,7 @@ static struct stream over_fields(struct ctx *c, const struct fe_node *n, int sta
     p->est = c->states.v[state].est_rows;
     struct stream s = {.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = in->max_rows, .ncols = n->ncols};
     if (c->states.v[state].limit >= 0)
-        s.max_rows = HD_MIN(s.max_rows, (double)n->u.sort.limit);
+        s.max_rows = HD_MIN(s.max_rows, (double)fe_limit(n));
     struct handle *row = h_row(c, p->source_slot, NULL, state, false);
     s.cols = HD_NEWN(c->a, struct handle *, n->ncols + 1);
     for (int i = 0; i < n->ncols; i++) {

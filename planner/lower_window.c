@@ -186,7 +186,7 @@ static void want_borders(const struct lowering *l, bool *want, const struct fe_w
 
 static bool is_own_row(const struct fe_window_at *w)
 {
-    return w->base == FE_WINDOW_ROW && w->by == 0;
+    return w->base == FE_WINDOW_ROW && w->by == 0 && !w->more;
 }
 
 static void add_borders(struct lowering *l, struct open_pipeline *p)
@@ -261,7 +261,7 @@ static int add_searches(struct lowering *l, struct stream *in, const struct rt_s
             s.following = w->following;
         } else {
             s.key = s.limit = l->border[PEERS];
-            s.by = w->peers;
+            s.by = w->peers + (w->more ? (int32_t)(w->less ? -w->more->value.i : w->more->value.i) : 0);
         }
         s.field = l->found[i] = add_number(l, p, "found");
         v[n++] = s;
@@ -274,7 +274,7 @@ static int add_searches(struct lowering *l, struct stream *in, const struct rt_s
 /* Numbers become those of all rows: that of the row itself -1, and what is added to it. */
 static int frame_bound(const struct lowering *l, const struct fe_window_at *b, int64_t *by)
 {
-    *by = b->by;
+    *by = fe_window_by(b);
     switch (b->base) {
     case FE_WINDOW_ROW: return -1;
     case FE_WINDOW_PEER_BEGIN: return l->border[PEER_BEGIN];
@@ -336,8 +336,8 @@ static const struct rt_text *text_of(const struct lowering *l)
                           .running = l->value[1],
                           .begin = l->border[BEGIN],
                           .end = l->border[END],
-                          .separator = l->w->separator,
-                          .nseparator = strlen(l->w->separator)};
+                          .separator = l->w->separator->value.s,
+                          .nseparator = l->w->separator->value.n};
     return t;
 }
 
@@ -422,7 +422,7 @@ static int found(struct lowering *l, int search)
 /* What is to be added to a number: the first row that a search has found is counted from 0. */
 static int64_t added(const struct lowering *l, const struct fe_window_at *w)
 {
-    return w->by + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->of].behind);
+    return fe_window_by(w) + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->of].behind);
 }
 
 /* A number of the partition, I32. */
@@ -520,7 +520,7 @@ static int column(struct lowering *l, int i, struct handle **out)
         HD_TRY(number(l, &w->at, &n));
         struct pl_val v = as_int64(l, n, w->at.base != FE_WINDOW_FOUND);
         int64_t by = added(l, &w->at);
-        if (by) {
+        if (by || w->at.more) {
             v.expr = op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, by));
             v.range = range_of_type(v.type);
         }
@@ -606,7 +606,7 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
     if (!v || v->fn == FE_AGG_COUNT) {
         *out = known_number(c, rows, !v && w->at.base != FE_WINDOW_FOUND);
         (*out)->nullable = (*out)->val.nullable = col->nullable;
-        if ((w->at.by || w->at.base == FE_WINDOW_FOUND) && !v)
+        if ((w->at.by || w->at.more || w->at.base == FE_WINDOW_FOUND) && !v)
             (*out)->val.range.known = false;
         return 0;
     }

@@ -113,7 +113,6 @@ struct fe_node *ro_window(const struct ordering *o, struct fe_node *in, int ngro
 {
     struct fe_node *n = rw_node(o->w, FE_WINDOW_OP, o->n, 1, in, NULL);
     struct fe_window *window = n->u.sort.window = HD_NEW(o->w->a, struct fe_window);
-    n->u.sort.limit = -1;
     n->u.sort.ngroup = ngroup;
     n->u.sort.nkeys = n->u.sort.nstated = nkeys;
     n->u.sort.keys = HD_NEWN(o->w->a, struct fe_sort_key, nkeys + 1);

@@ -44,7 +44,7 @@ static struct fe_node *window_of(const struct ordering *o, const struct fe_agg *
     }
     struct fe_window *w = n->u.sort.window;
     struct fe_expr *x = there(o, rw_column(o->w, in, at));
-    struct fe_expr *bytes = ro_plus(o, ro_op(o, FE_OCTET_LENGTH, ro_integer, x, NULL), (int64_t)strlen(a->separator));
+    struct fe_expr *bytes = ro_plus(o, ro_op(o, FE_OCTET_LENGTH, ro_integer, x, NULL), (int64_t)a->separator->value.n);
     w->separator = a->separator;
     w->nvalues = 2;
     w->values[0] = (struct fe_window_value){.fn = FE_AGG_STRING_AGG, .arg = x};

@@ -37,11 +37,11 @@ static int compare_values(const void *x, const void *y, void *type)
 /* No two rows have one value in the column, and none has NULL. */
 static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
 {
-    int rows = (int)n->u.values.nrows;
+    int rows = (int)fe_values_count(n);
     struct hd_type type = n->cols[col].type;
     struct fe_value *v = HD_NEWN(c->a, struct fe_value, rows + 1);
     for (int i = 0; i < rows; i++) {
-        v[i] = n->u.values.rows[(int64_t)i * n->ncols + col];
+        v[i] = fe_values_rows(n)[(int64_t)i * n->ncols + col];
         if (v[i].is_null)
             return false;
     }
@@ -55,7 +55,7 @@ static bool is_unique_column(struct ctx *c, const struct fe_node *n, int col)
 /* The first column whose values identify a row: a key that a table would have facts of. -1: none. */
 static int unique_value(struct ctx *c, const struct fe_node *n)
 {
-    for (int i = 0; i < n->ncols && (i + 1) * n->u.values.nrows <= VALUES_LOOKED_AT; i++)
+    for (int i = 0; i < n->ncols && (i + 1) * fe_values_count(n) <= VALUES_LOOKED_AT; i++)
         if (!hd_type_is_float(n->cols[i].type) && is_unique_column(c, n, i))
             return i;
     return -1;
@@ -84,8 +84,8 @@ static int physical_node(struct ctx *c, const struct fe_node *n, struct pl_node 
 /* A limit over a sort is a top-k: one node. */
 static bool is_top_k(const struct fe_node *n)
 {
-    return n->op == FE_LIMIT_OP && n->inputs[0]->op == FE_SORT_OP && n->inputs[0]->u.sort.limit < 0 &&
-           n->inputs[0]->u.sort.offset == 0;
+    return n->op == FE_LIMIT_OP && n->inputs[0]->op == FE_SORT_OP && fe_limit(n->inputs[0]) < 0 &&
+           fe_offset(n->inputs[0]) == 0;
 }
 
 static void tell_order(struct ctx *c, struct pl_node *p)
@@ -95,7 +95,7 @@ static void tell_order(struct ctx *c, struct pl_node *p)
         pl_decide_way(c, d, "none", -1, "nobody can see it");
     if (!p->u.sort.keys)
         pl_decide_way(c, d, "as it comes", -1, "a limit alone");
-    else if (p->n->u.sort.limit >= 0)
+    else if (fe_limit(p->n) >= 0)
         pl_decide_way(c, d, "top k", -1, NULL);
     else
         pl_decide_way(c, d, "sort", -1, NULL);
@@ -109,7 +109,7 @@ static int sort(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     HD_TRY(physical_node(c, keys->inputs[0], &in));
     *out = p = pl_node_new(c, PL_NODE_SORT, n, 1, &in);
     p->u.sort.keys = keys->op == FE_SORT_OP ? keys : NULL;
-    p->u.sort.dropped = n->op == FE_SORT_OP && n->u.sort.limit < 0 && n->u.sort.offset == 0 && !p->ordered;
+    p->u.sort.dropped = n->op == FE_SORT_OP && fe_limit(n) < 0 && fe_offset(n) == 0 && !p->ordered;
     tell_order(c, p);
     return 0;
 }

@@ -78,7 +78,7 @@ static bool is_of_pairs(const struct fe_node *n)
 
 bool rw_may_be_first(const struct fe_node *n)
 {
-    return n->op == FE_TOP_OP && n->u.sort.limit == 1 && !n->u.sort.offset && !n->u.sort.keep && n->u.sort.ngroup &&
+    return n->op == FE_TOP_OP && fe_limit(n) == 1 && !fe_offset(n) && !n->u.sort.keep && n->u.sort.ngroup &&
            !has_float_key(n) && !is_of_pairs(n->inputs[0]);
 }
 

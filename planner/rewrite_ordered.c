@@ -52,7 +52,7 @@ static bool same_part(const struct fe_agg *a, const struct fe_agg *b)
     if (kind_of(a->fn) == ENDS)
         return a->fn == b->fn && same_order(a, b);
     bool texts = kind_of(a->fn) != TEXTS ||
-                 (a->distinct == b->distinct && same_order(a, b) && strcmp(a->separator, b->separator) == 0);
+                 (a->distinct == b->distinct && same_order(a, b) && fe_expr_eq(a->separator, b->separator));
     return texts && fe_expr_eq(a->arg, b->arg);
 }
 
@@ -137,7 +137,7 @@ static struct fe_node *top(const struct ordering *o, const struct fe_agg *a, str
     n->u.sort.ngroup = nk;
     n->u.sort.nstated = nk + a->nstated;
     n->u.sort.nkeys = nk + a->norder;
-    n->u.sort.limit = 1;
+    n->u.sort.limit = ro_number(o, ro_integer, 1);
     n->u.sort.keys = HD_NEWN(o->w->a, struct fe_sort_key, n->u.sort.nkeys + 1);
     for (int i = 0; i < nk; i++)
         n->u.sort.keys[i] = (struct fe_sort_key){o->n->u.agg.keys[i], false, false};

@@ -90,7 +90,7 @@ static int64_t table_rows(const struct rewriting *w, const struct fe_node *n, in
         return 0;
     if (n->op == FE_REF_OP)
         return table_rows(w, w->plan->shared[n->u.ref.shared], looks);
-    int64_t rows = n->op == FE_SCAN_OP ? n->u.scan.table->rows : n->op == FE_VALUES_OP ? n->u.values.nrows : 0;
+    int64_t rows = n->op == FE_SCAN_OP ? n->u.scan.table->rows : n->op == FE_VALUES_OP ? fe_values_count(n) : 0;
     for (int i = 0; i < n->ninputs; i++)
         rows = HD_MAX(rows, table_rows(w, n->inputs[i], looks));
     return rows;

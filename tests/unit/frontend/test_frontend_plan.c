@@ -77,8 +77,8 @@ static void sort_breaks_ties_by_the_other_columns(void **state)
     assert_int_equal(n->u.sort.keys[2].expr->col, 0);
     assert_int_equal(n->u.sort.keys[3].expr->col, 2);
     assert_false(n->u.sort.keys[2].desc || n->u.sort.keys[2].nulls_first);
-    assert_int_equal(n->u.sort.limit, -1);
-    assert_int_equal(n->u.sort.offset, 0);
+    assert_int_equal(fe_limit(n), -1);
+    assert_int_equal(fe_offset(n), 0);
 }
 
 static void union_casts_its_inputs(void **state)
@@ -148,6 +148,50 @@ static void lists_are_bound_from_json(void **state)
     assert_int_equal(p->params[2].nlist, 1);
     assert_int_equal(p->params[0].value.i, 7);
     assert_int_equal(p->params[1].value.i, 225);
+}
+
+/* A value that is refused leaves the one before. */
+static void constants_are_bound(void **state)
+{
+    static const struct {
+        const char *name, *value, *what; /* NULL: it fits */
+    } cases[] = {
+        {"n", "0", NULL},
+        {"n", "-1", "an integer >= 0, a limit or offset"},
+        {"k", "1", NULL},
+        {"k", "0", "an integer from 1 to 2147483647, the n of a window's function"},
+        {"k", "2147483648", "an integer from 1 to 2147483647, the n of a window's function"},
+        {"d", "38", NULL},
+        {"d", "39", "an integer from -18 to 38, the digits of round"},
+        {"d", "-19", "an integer from -18 to 38, the digits of round"},
+        {"f", "100%%", NULL},
+        {"f", "%f%", "a format of strptime, with one of YmdHMSfybBpIe% behind each %"},
+        {"f", "%j", "a format of strptime, with one of YmdHMSfybBpIe% behind each %"},
+        {"f", NULL, NULL},
+    };
+    static const char plan[] =
+        "{\"heddle\":1,\"params\":{\"n\":{\"type\":\"int32\"},\"k\":{\"type\":\"int64\"},\"d\":{\"type\":\"int32\"},"
+        "\"f\":{\"type\":\"string\",\"nullable\":true}},\"root\":{\"op\":\"limit\",\"limit\":\":n\",\"input\":{\"op\":"
+        "\"window\",\"order\":[\"r_name\"],\"functions\":[{\"fn\":\"ntile\",\"n\":{\"param\":\"k\"},\"as\":\"t\"}],"
+        "\"input\":{\"op\":\"project\",\"keep\":true,\"exprs\":[{\"expr\":\"round(1.25, :d)\",\"as\":\"r\"},"
+        "{\"expr\":\"strptime(r_name, :f)\",\"as\":\"p\"}],\"input\":{\"op\":\"scan\",\"table\":\"region\"}}}}}";
+    struct fixture *f = *state;
+    struct fe_plan *p = must_read(f, plan);
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        char path[32], message[160];
+        hd_err_release(&f->err);
+        int rc = fe_plan_bind(p, cases[i].name, cases[i].value, &f->err);
+        assert_int_equal(rc, cases[i].what ? -1 : 0);
+        if (!cases[i].what)
+            continue;
+        snprintf(path, sizeof path, "$.params.%s", cases[i].name);
+        snprintf(message, sizeof message, "parameter :%s: expected %s", cases[i].name, cases[i].what);
+        assert_error(f, USER, path, message);
+    }
+    assert_int_equal(fe_limit(p->root), 0);
+    hd_err_release(&f->err);
+    assert_int_equal(fe_plan_bind(p, "n", "7", &f->err), 0);
+    assert_int_equal(fe_limit(p->root), 7);
 }
 
 static void bad_values_are_refused(void **state)
@@ -265,6 +309,7 @@ int main(void)
         cmocka_unit_test(binding_reaches_every_use),
         cmocka_unit_test(lists_are_bound_from_json),
         cmocka_unit_test(bad_values_are_refused),
+        cmocka_unit_test(constants_are_bound),
         cmocka_unit_test(tables_of_too_many_rows_are_refused),
         cmocka_unit_test(deep_plans_are_refused),
         cmocka_unit_test(doubling_columns_are_refused),
