@@ -133,13 +133,13 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
     struct rt_state *st = &c->states.v[*state];
     bool runs = keys && st->limit < 0 && !st->offset && keep_runs(c, in, key, *state) > 0;
     if (p->op == PL_NODE_TOP) {
-        const struct rt_top top = {
-            .ngroup = n->u.sort.ngroup,
-            .nstated = n->u.sort.nstated,
-            .limit = limit,
-            .offset = fe_offset(n),
-            .keep = n->u.sort.keep,
-            .prune = !runs && pl_worth_pruning(in->est, (double)limit + (double)fe_offset(n), p->rows)};
+        const struct rt_top top = {.ngroup = n->u.sort.ngroup,
+                                   .nstated = n->u.sort.nstated,
+                                   .limit = limit,
+                                   .offset = fe_offset(n),
+                                   .keep = n->u.sort.keep,
+                                   .prune = !runs &&
+                                            pl_worth_pruning(in->est, (double)limit + (double)fe_offset(n), p->rows)};
         st->top = hd_dup(c->a, &top, sizeof top);
         st->est_rows = p->rows;
     } else {

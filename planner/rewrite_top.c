@@ -125,13 +125,20 @@ static bool is_enough(struct ctx *c, const struct fe_node *filter, const struct 
 
 /* ---- the top -------------------------------------------------------------------------------------------- */
 
+static struct fe_expr *rows_literal(const struct rewriting *w, const struct numbered *a, int64_t v)
+{
+    struct fe_expr *e = pl_expr_node(w->a, FE_LIT, hd_type_of(HD_INT64), false, a->window->path, 0, NULL, NULL);
+    e->value = (struct fe_value){.type = e->type, .i = v};
+    return e;
+}
+
 static struct fe_node *top_of(const struct rewriting *w, const struct numbered *a, struct fe_node *in)
 {
     struct fe_node *n = rw_node(w, FE_TOP_OP, a->window, 1, in, NULL);
     rw_set_columns(w, n, in);
     n->u.sort = a->window->u.sort;
-    n->u.sort.limit = HD_MAX(a->hi - a->lo + 1, (int64_t)0);
-    n->u.sort.offset = a->lo - 1;
+    n->u.sort.limit = rows_literal(w, a, HD_MAX(a->hi - a->lo + 1, (int64_t)0));
+    n->u.sort.offset = a->lo > 1 ? rows_literal(w, a, a->lo - 1) : NULL;
     n->u.sort.keep = a->window->u.sort.window->columns[a->of].at.base == FE_WINDOW_PEER_BEGIN;
     n->u.sort.window = NULL;
     n->u.sort.numbered = true;

@@ -301,7 +301,7 @@ int keep_runs(struct ctx *c, struct stream *s, struct handle *const *key, int st
     int n = !first                    ? 0
             : first->kind == H_COLUMN ? sorted_columns(c, s, key, st->sort, st->nsort)
                                       : sorted_fields(c, s, key, st->sort, st->nsort);
-    if (c->opt.on_gpu && (n < st->nsort || !gives_every_row(p)))
+    if (c->opt.on_gpu && !gives_every_row(p)) /* a GPU looks whether all keys are in order, or sorts by all */
         n = 0;
     st->sorted = n;
     p->spec.ordered |= n > 0;

@@ -61,7 +61,7 @@ static void add_sort(struct needs *n, const struct rt_state *s, double rows)
     bool nullable;
     n->pack |= rows > RT_ORDER_AT_ONCE;
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
-    n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0;
+    n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0 || s->sorted;
     n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
     n->rows |= rows > HDD_RANK_MAX && s->limit < 0 && rt_rows_are_keys(s, &nullable);
 }
@@ -110,24 +110,15 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"},
-               {n.select, "finish_select"},
-               {n.sort, "finish_sort"},
-               {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},
-               {n.window, "finish_window"},
-               {n.string, "finish_string"},
-               {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},
-               {n.top, "finish_top"},
-               {n.running, "finish_running"},
-               {n.search, "finish_search"},
-               {n.frames, "finish_frames"},
-               {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},
-               {n.partition, "finish_partition"},
-               {n.rows, "finish_rows"},
-               {n.text, "finish_text"}};
+    } all[] = {{n.radix, "finish_radix"},     {n.select, "finish_select"},
+               {n.sort, "finish_sort"},       {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},       {n.window, "finish_window"},
+               {n.string, "finish_string"},   {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},     {n.top, "finish_top"},
+               {n.running, "finish_running"}, {n.search, "finish_search"},
+               {n.frames, "finish_frames"},   {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"},     {n.partition, "finish_partition"},
+               {n.rows, "finish_rows"},       {n.text, "finish_text"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

@@ -423,3 +423,22 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
     rt_gpu_release(x, &o.words);
     return rc;
 }
+
+int rt_gpu_in_order(struct rt_gpu_exec *x, const struct rt_gpu_state *v, bool *there, struct hd_err *err)
+{
+    struct rt_piece more, failed = {0, 0};
+    uint32_t word = 1;
+    struct hdd_check_args p = {.rows = v->rows_at.address, .n = v->nrows};
+    p.blocks = rt_finish_blocks(x, v->nrows, RT_FINISH_THREADS);
+    HD_TRY(rt_keys_of_order(x, v->s, &p.keys, &more, err));
+    int rc = rt_state_alloc_zeroed(x, v->s, sizeof word, &failed, err);
+    p.failed = failed.address;
+    if (rc == 0)
+        rc = rt_finish_launch(x, "finish_sort", "hdd_sort_check", p.blocks, &p, err);
+    if (rc == 0)
+        rc = x->d->ops->download(x->d, &word, failed.address, sizeof word, err);
+    rt_gpu_release(x, &failed);
+    rt_gpu_release(x, &more);
+    *there = word == 0;
+    return rc;
+}

@@ -21,4 +21,7 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
                    const uint64_t first[HDD_ROW_WORDS], struct hdd_extract_args *e, bool nullable, bool *missed,
                    struct hd_err *err);
 
+/* Whether the rows, which come by the first keys of the order, come by all of them. */
+int rt_gpu_in_order(struct rt_gpu_exec *x, const struct rt_gpu_state *v, bool *there, struct hd_err *err);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/exec/sort_word.h"
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 
 static const struct rt_device_ops *ops_of(const struct rt_gpu_exec *x)
 {
@@ -381,7 +381,10 @@ static int rt_gpu_finish_limit(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_st
 static int rt_gpu_finish_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     uint64_t offset, count = left_rows(v, &offset);
-    if (v->nrows <= 1 || count == 0)
+    bool there = v->nrows <= 1 || count == 0;
+    if (!there && v->s->sorted)
+        HD_TRY(rt_gpu_in_order(x, v, &there, err));
+    if (there)
         return rt_gpu_finish_limit(x, v, err);
     HD_TRY(rt_gpu_order(x, v, v->nrows, offset, count, err));
     rt_gpu_release(x, &v->rows_at);

@@ -154,6 +154,13 @@ struct hdd_rank_args {
     hdd_u32 n, blocks, exact; // exact: the word is all of the key
 };
 
+// Rows that are in order, perhaps.
+struct hdd_check_args {
+    struct hdd_keys keys;
+    hdd_u64 rows, n, failed; // of a 32-bit word, 0 at first
+    hdd_u32 blocks;
+};
+
 // Bits in which the keys of rows differ: `words` words from word `word` on, HDD_KEY_WORDS at
 // most, are or'ed into masks; or of keys that are numbers, HDD_KEY_WORDS at most, with a bit for each in nulls and values if
 // some row has none, or one. The longest string of each key: 64 bits per key, or 0.

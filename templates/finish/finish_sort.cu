@@ -55,3 +55,15 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
                            reinterpret_cast<const u64 *>(hdd_rank_row(p, i)), p.keys.stride / 8);
     }
 }
+
+// Sets the word `failed` where a row comes before the one in front of it.
+HDD_KERNEL(hdd_sort_check)(HDD_PARAMETER(hdd_check_args, p))
+{
+    for (u64 i = hdd_grid_thread() + 1; i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u8 *const row = hdd_at<const u8>(p.rows + i * p.keys.stride);
+        if (hdd_load_relaxed(hdd_at<u32>(p.failed)))
+            return;
+        if (hdd_compare_rows(p.keys, row - p.keys.stride, row) > 0)
+            hdd_store_relaxed(hdd_at<u32>(p.failed), 1u);
+    }
+}

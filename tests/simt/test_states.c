@@ -112,6 +112,57 @@ static void test_order_many(void)
     order_case("s", 8193, 1000, -1, 0);
 }
 
+static int compare_rows(const void *a, const void *b)
+{
+    return compare_fields(a, b);
+}
+
+/* Rows that come by their first key; by all but the one at `wrong`, if there is one, which comes last. */
+static void order_there_case(const char *shape, uint64_t n, uint64_t kinds, uint64_t wrong)
+{
+    struct table t;
+    char what[128];
+    snprintf(what, sizeof what, "order of %llu \"%s\" that are there, but %llu", (unsigned long long)n, shape,
+             (unsigned long long)wrong);
+    table_init(&t, RT_STATE_ROWS, shape);
+    t.s.nsort = (int)strlen(shape);
+    t.s.sort = HD_NEWN(&t.arena, struct rt_sort_key, t.s.nsort);
+    for (int i = 0; i < t.s.nsort; i++)
+        t.s.sort[i] = (struct rt_sort_key){i, i & 1, i & 1};
+    t.s.sorted = 1;
+    draw_rows(&t, n, kinds);
+    sorting = &t.s;
+    size_t stride = (size_t)t.s.stride;
+    qsort(t.rows, (size_t)n, stride, compare_rows);
+    if (wrong < n) {
+        unsigned char *row = hd_dup(&t.arena, t.rows + wrong * stride, stride);
+        memmove(t.rows + wrong * stride, t.rows + (wrong + 1) * stride, (n - 1 - wrong) * stride);
+        memcpy(t.rows + (n - 1) * stride, row, stride);
+    }
+    for (uint64_t r = 0; r < n; r++) {
+        int32_t id = (int32_t)r;
+        memcpy(t.rows + r * stride + t.id, &id, sizeof id);
+    }
+    append(&t, 0, n);
+    finish(&t);
+    check_order(&t, what);
+    CHECK((t.live.rows == t.live.rows_at.address) == (wrong >= n), "%s: sorted or not", what);
+    table_release(&t);
+}
+
+static void test_order_there(void)
+{
+    static const char *const shapes[] = {"il", "IL", "Ids", "hB"};
+    text_bytes = 11;
+    for (size_t k = 0; k < HD_COUNT(shapes); k++) {
+        order_there_case(shapes[k], 700, 50, UINT64_MAX);
+        order_there_case(shapes[k], 700, 50, 0);
+        order_there_case(shapes[k], 9000, 100000, UINT64_MAX);
+        order_there_case(shapes[k], 9000, 100000, 4500);
+    }
+    order_there_case("i", 1, 5, UINT64_MAX);
+}
+
 /* ---- HASH -------------------------------------------------------------------------------- */
 
 #define AT_ENDS UINT64_MAX /* buckets: one hash of 16 leads to the last slots of a run of 4096 */
@@ -703,6 +754,7 @@ int main(int argc, char **argv)
         return CHECK_SKIPPED;
     test_order();
     test_order_many();
+    test_order_there();
     test_hash(0, true);
     test_hash(20, false);
     test_windows();
