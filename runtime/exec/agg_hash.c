@@ -46,16 +46,6 @@ static void reset(struct rt_local *l)
     l->u.agg = (struct hdd_agg_local){.slots = &l->chunk};
 }
 
-int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
-{
-    for (int w = 0; w < x->o.threads; w++)
-        reset(rt_local(x, v, w));
-    if (rt_region_reserve(&x->memory, &v->spill, 0))
-        return 0;
-    rt_exec_raise_memory(x, v->s);
-    return -1;
-}
-
 /* Keys are distinct: no comparisons. */
 static void fill_slots(struct hdd_agg_local *t, size_t stride)
 {
@@ -105,6 +95,17 @@ static uint64_t largest_cap(const struct rt_state *s)
     while (cap * 2 * row <= bytes)
         cap *= 2;
     return cap;
+}
+
+int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
+{
+    bool runs = v->s->est_rows > (double)largest_cap(v->s); /* of about as many rows */
+    for (int w = 0; w < x->o.threads; w++)
+        reset(rt_local(x, v, w));
+    if (rt_region_reserve(&x->memory, &v->spill, runs ? (size_t)HD_MIN(v->s->est_rows * v->s->stride, 1e12) : 0))
+        return 0;
+    rt_exec_raise_memory(x, v->s);
+    return -1;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------ */

@@ -78,10 +78,27 @@ void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char
         memcpy(d, s, size);
 }
 
+/* Sums of 64 bits are by far the most frequent. */
+static inline bool merge_quickly(const struct rt_field *f, enum rt_merge merge, unsigned char *dst,
+                                 const unsigned char *src)
+{
+    int64_t a, b;
+    if (merge == RT_MERGE_KEY)
+        return true;
+    if (merge != RT_MERGE_SUM || f->phys != RT_I64 || f->valid_offset >= 0)
+        return false;
+    memcpy(&a, dst + f->offset, 8);
+    memcpy(&b, src + f->offset, 8);
+    a += b;
+    memcpy(dst + f->offset, &a, 8);
+    return true;
+}
+
 void rt_merge_row(const struct rt_state *s, unsigned char *dst, const unsigned char *src)
 {
     for (int f = 0; f < s->nfields; f++)
-        rt_merge_field(&s->fields[f], s->merge[f], dst, src);
+        if (!merge_quickly(&s->fields[f], s->merge[f], dst, src))
+            rt_merge_field(&s->fields[f], s->merge[f], dst, src);
 }
 
 /* ---- AGG_SCALAR, AGG_DENSE, ARRAY ------------------------------------------------------ */

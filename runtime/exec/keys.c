@@ -50,15 +50,24 @@ int rt_value_compare(enum rt_phys phys, const void *a, const void *b)
     HD_BUG("physical type %d", (int)phys);
 }
 
+/* Bytes of the key fields where equal bytes are equal keys; 0: they are not, or have gaps. */
+static size_t plain_bytes(const struct rt_state *s)
+{
+    int end = s->nkeys ? s->fields[0].offset : 0;
+    for (int i = 0; i < s->nkeys; i++) {
+        const struct rt_field *f = &s->fields[i];
+        bool plain = f->phys != RT_STR && !rt_phys_is_float(f->phys);
+        if (!plain || f->valid_offset >= 0 || f->offset != end)
+            return 0;
+        end += rt_phys_size(f->phys);
+    }
+    return s->nkeys ? (size_t)(end - s->fields[0].offset) : 0;
+}
+
 struct rt_keys rt_keys(const struct rt_state *s)
 {
-    struct rt_keys k = {.s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .shape = RT_KEYS_ANY};
-    if (s->nkeys == 1 && s->fields[0].valid_offset < 0) {
-        if (s->fields[0].phys == RT_I64)
-            k.shape = RT_KEYS_8;
-        else if (s->fields[0].phys == RT_I32)
-            k.shape = RT_KEYS_4;
-    }
+    struct rt_keys k = {.s = s, .offset = s->nkeys ? s->fields[0].offset : 0, .bytes = plain_bytes(s)};
+    k.shape = k.bytes == 8 ? RT_KEYS_8 : k.bytes == 4 ? RT_KEYS_4 : k.bytes ? RT_KEYS_BYTES : RT_KEYS_ANY;
     return k;
 }
 

@@ -11,12 +11,13 @@
  * else, -0 equals 0. STR: bytewise, then by length. */
 int rt_value_compare(enum rt_phys phys, const void *a, const void *b);
 
-/* Equality of the key fields of two rows, NULLs equal. Keys of one fixed-width field that is
- * never NULL are by far the most frequent. */
+/* Equality of the key fields of two rows, NULLs equal. Integers that are never NULL and lie side by side are by far the
+ * most frequent. */
 struct rt_keys {
     const struct rt_state *s;
-    int offset; /* of that field */
-    enum { RT_KEYS_ANY, RT_KEYS_4, RT_KEYS_8 } shape;
+    int offset; /* of the first of them */
+    size_t bytes;
+    enum { RT_KEYS_ANY, RT_KEYS_4, RT_KEYS_8, RT_KEYS_BYTES } shape;
 };
 struct rt_keys rt_keys(const struct rt_state *s);
 bool rt_keys_equal_any(const struct rt_state *s, const unsigned char *a, const unsigned char *b);
@@ -27,6 +28,8 @@ static inline bool rt_keys_equal(const struct rt_keys *k, const unsigned char *a
         return memcmp(a + k->offset, b + k->offset, 8) == 0;
     if (k->shape == RT_KEYS_4)
         return memcmp(a + k->offset, b + k->offset, 4) == 0;
+    if (k->shape == RT_KEYS_BYTES)
+        return memcmp(a + k->offset, b + k->offset, k->bytes) == 0;
     return rt_keys_equal_any(k->s, a, b);
 }
 
