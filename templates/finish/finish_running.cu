@@ -34,6 +34,18 @@ struct hdd_sum_of_128 {
     }
 };
 
+struct hdd_sum_of_f64 {
+    typedef f64 value;
+    HDD_MEMBER static f64 none()
+    {
+        return 0;
+    }
+    HDD_MEMBER static f64 of(f64 a, f64 b)
+    {
+        return a + b;
+    }
+};
+
 template <class T, class Order> struct hdd_first_of {
     typedef T value;
     HDD_MEMBER static T none()
@@ -118,6 +130,8 @@ template <class With> HDD_DEVICE void hdd_running_way(const hdd_running_field &f
     const bool is_float = f.phys == HDD_F64 || f.phys == HDD_F32;
     if (f.merge == HDD_MERGE_SUM && f.phys == HDD_I128)
         with(hdd_sum_of_128());
+    else if (f.merge == HDD_MERGE_SUM && is_float)
+        with(hdd_sum_of_f64());
     else if (f.merge == HDD_MERGE_SUM)
         with(hdd_sum_of_64());
     else if (f.merge == HDD_MERGE_MIN && is_float)
