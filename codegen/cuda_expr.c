@@ -119,8 +119,19 @@ static const char *emit_negate(struct cu_unit *u, const struct pl_expr *e)
     return cu_checked(u, e, "hdd_checked_sub", zero, argument(u, e, 0));
 }
 
+static const char *emit_divide_rounded(struct cu_unit *u, const struct pl_expr *e)
+{
+    const char *by = hd_asprintf(u->arena, "%lldll", (long long)hd_pow10(e->scale)), *a = argument(u, e, 0),
+               *b = argument(u, e, 1);
+    if (!e->fail)
+        return hd_asprintf(u->arena, "hdd_div_rounded(%s, %s, %s)", by, a, b);
+    return hd_asprintf(u->arena, "hdd_checked_div_rounded(run, %s, %s, %s, %s)", cu_number(u, e->path), by, a, b);
+}
+
 static const char *emit_divide(struct cu_unit *u, const struct pl_expr *e)
 {
+    if (e->op == FE_DIV && e->scale >= 0 && e->phys == RT_I64)
+        return emit_divide_rounded(u, e);
     if (e->op == FE_DIV && e->scale >= 0 && !rt_phys_is_float(e->phys)) {
         u->libraries |= RT_LIBRARY_WIDE;
         return hd_asprintf(u->arena, "hdd_div_decimal(run, %d, %d, %s, %s, %s)", e->scale, e->limit_digits,

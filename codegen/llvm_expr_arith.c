@@ -162,13 +162,38 @@ static struct cg_val divide_int(struct cg_fn *f, const struct pl_expr *e, struct
     return r;
 }
 
+static LLVMValueRef magnitude(struct cg_fn *f, LLVMValueRef v)
+{
+    return l_select(f, l_icmp(f, LLVMIntSLT, v, l_i64(f, 0)), LLVMBuildNeg(f->b, v, ""), v);
+}
+
+/* round_half_away(a * 10^scale / b) where 64 bits hold the product and twice a remainder. */
+static struct cg_val divide_rounded(struct cg_fn *f, const struct pl_expr *e, struct cg_val a, struct cg_val b)
+{
+    struct cg_val r = {.valid = cg_both(f, a.valid, b.valid)};
+    LLVMValueRef zero = l_i64(f, 0), one = l_i64(f, 1);
+    if (e->fail)
+        raise_if(f, e, l_eq(f, b.v, zero), r.valid, RT_FAIL_DIV_ZERO);
+    LLVMValueRef by = r.valid ? l_select(f, r.valid, b.v, one) : b.v;
+    LLVMValueRef n = l_mul(f, a.v, l_i64(f, (int64_t)hd_pow10(e->scale)));
+    LLVMValueRef q = LLVMBuildSDiv(f->b, n, by, ""), rest = l_sub(f, n, l_mul(f, q, by));
+    LLVMValueRef negative = l_icmp(f, LLVMIntSLT, LLVMBuildXor(f->b, n, by, ""), zero);
+    LLVMValueRef half = l_sub(f, magnitude(f, by), magnitude(f, rest));
+    LLVMValueRef away = l_icmp(f, LLVMIntUGE, magnitude(f, rest), half);
+    LLVMValueRef step = l_select(f, negative, l_i64(f, -1), one);
+    r.v = l_add(f, q, l_select(f, away, step, zero));
+    return r;
+}
+
 struct cg_val cgl_divide(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), b = cg_expr(f, e->args[1]);
     if (rt_phys_is_float(e->phys))
         return divide_real(f, e, a, b);
-    if (e->phys == RT_I128 || (e->op == FE_DIV && e->scale >= 0))
+    if (e->phys == RT_I128)
         return divide_i128(f, e, a, b);
+    if (e->op == FE_DIV && e->scale >= 0)
+        return divide_rounded(f, e, a, b);
     return divide_int(f, e, a, b);
 }
 

@@ -104,25 +104,50 @@ static bool excludes_zero(struct pl_range r)
     return r.known && (r.lo > 0 || r.hi < 0);
 }
 
+static hd_i128 div_round(hd_i128 v, hd_i128 d)
+{
+    hd_i128 q = v / d, r = v % d;
+    if (r < 0 ? -r >= d - -r : r >= d - r)
+        q += v < 0 ? -1 : 1;
+    return q;
+}
+
+/* Where 64 bits hold the dividend as a number of the quotient's scale: the quotient's range. */
+static bool narrow_quotient(struct pl_range a, struct pl_range b, int scale, struct pl_range *q)
+{
+    const hd_i128 most = INT64_MAX / 2; /* twice a remainder fits as well */
+    const struct pl_range narrow = {true, -most, most};
+    if (scale < 0 || scale > 18)
+        return false;
+    struct pl_range n = range_binary(FE_MUL, a, (struct pl_range){true, hd_pow10(scale), hd_pow10(scale)});
+    if (!range_within(n, narrow) || !range_within(b, narrow))
+        return false;
+    hd_i128 least = b.lo > 0 ? b.lo : b.hi < 0 ? -b.hi : 1;
+    hd_i128 top = div_round(HD_MAX(n.hi, -n.lo), least);
+    *q = (struct pl_range){true, n.lo < 0 || b.lo < 0 ? -top : 0, top};
+    return true;
+}
+
 int lx_divide(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     if (hd_type_is_float(e->type))
         return float_op(c, e, v, 2, out);
     bool dec = e->type.kind == HD_DECIMAL && e->op == FE_DIV;
     bool mod_dec = e->type.kind == HD_DECIMAL && e->op == FE_MOD;
-    enum rt_phys p = dec ? RT_I128 : RT_I64;
-    if (mod_dec)
-        p = RT_I128;
+    int scale = dec ? e->type.scale - v[0].type.scale + v[1].type.scale : -1;
+    struct pl_range quotient = range_of_type(e->type);
+    bool narrow = dec && narrow_quotient(v[0].range, v[1].range, scale, &quotient);
+    enum rt_phys p = mod_dec || (dec && !narrow) ? RT_I128 : RT_I64;
     HD_TRY(lx_as_phys(c, &v[0], p));
     HD_TRY(lx_as_phys(c, &v[1], p));
     make(c, e->op, v, 2, out);
     struct pl_expr *x = &c->exprs.v[out->expr];
     x->phys = out->phys = p;
     x->path = pb_site(c, binary_site(e, v));
-    x->limit_digits = dec ? e->type.precision : 0;
-    x->scale = dec ? e->type.scale - v[0].type.scale + v[1].type.scale : -1;
-    x->fail = true;
-    out->range = range_of_type(e->type);
+    x->limit_digits = dec && !narrow ? e->type.precision : 0;
+    x->scale = scale;
+    x->fail = !narrow || !excludes_zero(v[1].range);
+    out->range = quotient;
     if (!dec && excludes_zero(v[1].range) &&
         range_within(v[0].range, (struct pl_range){true, INT64_MIN + 1, INT64_MAX}))
         x->fail = false;
@@ -189,14 +214,6 @@ static void check_fits(struct ctx *c, struct pl_val *v, struct hd_type to, const
     x->fail = true;
     x->path = pb_site(c, site_of(path, RT_SITE_VALUE, to, from, from));
     v->range = limit;
-}
-
-static hd_i128 div_round(hd_i128 v, hd_i128 d)
-{
-    hd_i128 q = v / d, r = v % d;
-    if (r < 0 ? -r >= d - -r : r >= d - r)
-        q += v < 0 ? -1 : 1;
-    return q;
 }
 
 static bool fold_scale(struct ctx *c, struct pl_val *v, struct hd_type to, int by)

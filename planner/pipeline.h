@@ -38,7 +38,8 @@ struct pl_slot {
  *   COL slot · LIT: args vector entry `arg` of phys, or is_null · PARAM never (it is a LIT)
  *   ADD SUB MUL NEG: both sides of phys `phys`. fail: checked, raises OVERFLOW beyond the type
  *     (I32/I64) or, with limit_digits > 0, beyond 10^limit_digits - 1 in absolute value
- *   DIV: I64 truncating; F64; with `scale` >= 0 decimal: round_half_away(a * 10^scale / b) in I128
+ *   DIV: I64 truncating; F64; with `scale` >= 0 decimal: round_half_away(a * 10^scale / b) in I128, or
+ *     in I64, which then holds a * 10^scale and twice a remainder
  *   MOD: I64 or I128 · comparisons: arguments of one phys, result BOOL. F64 per docs/plan.md 2.2
  *   AND OR CASE COALESCE: guard: an argument that may fail is evaluated only when reached; without
  *     failing arguments the emitter is free to use selects

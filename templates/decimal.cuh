@@ -32,6 +32,42 @@ HDD_DEVICE auto hdd_div_decimal(const hdd_run &run, i32 scale, i32 digits, i32 p
     return hdd_strict(hdd_div_decimal_of{run, scale, digits, path}, hdd_cast<i128>(a), hdd_cast<i128>(b));
 }
 
+// a * by / b where 64 bits hold the product and twice a remainder.
+struct hdd_div_rounded_of {
+    i64 by;
+
+    HDD_MEMBER i64 operator()(i64 a, i64 b) const
+    {
+        const i64 n = a * by, q = n / b, rest = n - q * b;
+        const u64 left = (u64)(rest < 0 ? -rest : rest), whole = (u64)(b < 0 ? -b : b);
+        return left >= whole - left ? q + ((n ^ b) < 0 ? -1 : 1) : q;
+    }
+};
+
+struct hdd_checked_div_rounded_of {
+    const hdd_run &run;
+    i32 path;
+    hdd_div_rounded_of f;
+
+    HDD_MEMBER i64 operator()(i64 a, i64 b) const
+    {
+        if (b != 0)
+            return f(a, b);
+        run.fail(HDD_FAIL_DIV_ZERO, path);
+        return 0;
+    }
+};
+
+template <class A, class B> HDD_DEVICE auto hdd_div_rounded(i64 by, A a, B b)
+{
+    return hdd_strict(hdd_div_rounded_of{by}, a, b);
+}
+
+template <class A, class B> HDD_DEVICE auto hdd_checked_div_rounded(const hdd_run &run, i32 path, i64 by, A a, B b)
+{
+    return hdd_strict(hdd_checked_div_rounded_of{run, path, {by}}, a, b);
+}
+
 // The words of a value, and the quotient of the sums of such words (wide.cuh): sums of decimals
 // that facts cannot keep within 38 digits.
 struct hdd_low_word_of {

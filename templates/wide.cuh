@@ -94,9 +94,12 @@ HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
     u128 r = n.hi, quotient = 0;
     if (n.hi >= d)
         return false;
-    if (n.hi == 0) {
+    if (n.hi == 0 && !(n.lo >> 64) && !(d >> 64)) {
+        quotient = (u64)n.lo / (u64)d;
+        r = (u64)n.lo % (u64)d;
+    } else if (n.hi == 0) {
         quotient = n.lo / d;
-        r = n.lo % d;
+        r = n.lo - quotient * d;
     } else {
         for (i32 i = 127; i >= 0; i--) { // schoolbook, bit by bit
             const bool carry = (r >> 127) != 0;
