@@ -81,13 +81,20 @@ static inline int64_t fe_window_by(const struct fe_window_at *w)
     int64_t more = w->more ? (int64_t)w->more->value.i : 0;
     return w->by + (w->less ? -more : more);
 }
+static inline bool fe_window_same_at(const struct fe_window_at *a, const struct fe_window_at *b)
+{
+    bool more = a->more && b->more ? a->more->param == b->more->param && a->less == b->less : a->more == b->more;
+    return a->base == b->base && a->by == b->by && a->of == b->of && more;
+}
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
  * this one have one, SUM, MIN and MAX of those. */
 struct fe_window_value {
     enum fe_agg_fn fn;
     struct fe_expr *arg; /* over the input's columns */
-    bool framed; /* SUM, MIN, MAX of rows first .. last of the partition; NULL where none of them has a value */
-    struct fe_window_at first, last;
+    bool
+        framed; /* SUM, MIN, MAX of rows from both `first` to both `last` of the partition; NULL where none of them has a
+                    value. One bound is there twice */
+    struct fe_window_at first[2], last[2];
     bool
         places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
 };

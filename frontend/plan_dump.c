@@ -285,15 +285,29 @@ static void print_at(struct dump *d, const struct fe_node *n, const struct fe_wi
         hd_strbuf_addf(d->out, " %c %" PRId64, at->by < 0 ? '-' : '+', at->by < 0 ? -at->by : at->by);
 }
 
+static void print_ends(struct dump *d, const struct fe_node *n, const struct fe_window_at at[2], const char *choice,
+                       const char *const *names)
+{
+    if (fe_window_same_at(&at[0], &at[1])) {
+        print_at(d, n, &at[0], names);
+        return;
+    }
+    hd_strbuf_addf(d->out, "%s(", choice);
+    print_at(d, n, &at[0], names);
+    hd_strbuf_adds(d->out, ", ");
+    print_at(d, n, &at[1], names);
+    hd_strbuf_addc(d->out, ')');
+}
+
 static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
                          const char *const *names)
 {
     hd_strbuf_adds(d->out, v->fn == FE_AGG_SUM ? "sum(" : v->fn == FE_AGG_MIN ? "min(" : "max(");
     fe_expr_print(d->out, v->arg, names);
     hd_strbuf_adds(d->out, ") of ");
-    print_at(d, n, &v->first, names);
+    print_ends(d, n, v->first, "greatest", names);
     hd_strbuf_adds(d->out, " to ");
-    print_at(d, n, &v->last, names);
+    print_ends(d, n, v->last, "least", names);
 }
 
 static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,

@@ -97,6 +97,32 @@ int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, con
     return 0;
 }
 
+/* The frame's own end, and where rows are left out. */
+static const struct fe_window_at *ends(const struct end *e, struct fe_window_at to[2])
+{
+    to[0] = e->at[0];
+    to[1] = e->at[e->n - 1];
+    return to;
+}
+
+const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    struct hd_arena *a = x->r->arena;
+    struct piece p[PIECES];
+    struct fe_window_at from[2], to[2];
+    const char *all = NULL;
+    for (int i = 0, n = pieces(f, p); i < n; i++) {
+        const char *one = fw_folded(x, fn, arg, ends(&p[i].first, from), ends(&p[i].last, to));
+        if (!all)
+            all = one;
+        else if (fn == FE_AGG_SUM)
+            all = hd_asprintf(a, "coalesce(%s + %s, %s, %s)", all, one, all, one);
+        else
+            all = hd_asprintf(a, "%s(%s, %s)", fn == FE_AGG_MIN ? "least" : "greatest", all, one);
+    }
+    return all;
+}
+
 int fw_count_at(struct fw_reading *x, int count, const char *number_, const char **out)
 {
     HD_TRY(fw_value_of(x, count, number_, out));

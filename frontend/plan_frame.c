@@ -28,16 +28,9 @@ int fw_add_places(struct fw_reading *x, struct fe_expr *arg)
     return w->nvalues++;
 }
 
-static bool same_more(const struct fe_expr *a, bool a_less, const struct fe_expr *b, bool b_less)
-{
-    return a && b ? a->param == b->param && a_less == b_less : a == b;
-}
-
 static bool is_same(const struct fe_window_column *a, const struct fe_window_column *b)
 {
-    bool at = a->at.base == b->at.base && a->at.by == b->at.by && a->at.of == b->at.of;
-    return at && same_more(a->at.more, a->at.less, b->at.more, b->at.less) && a->value == b->value &&
-           a->clamp_high == b->clamp_high;
+    return fe_window_same_at(&a->at, &b->at) && a->value == b->value && a->clamp_high == b->clamp_high;
 }
 
 /* The quoted name of such a column. */
@@ -118,11 +111,6 @@ int fw_value_of(struct fw_reading *x, int value, const char *number, const char 
     }
     *out = column(x, (struct fe_window_column){.at = {.base = FE_WINDOW_COMPUTED, .of = i}, .value = value});
     return 0;
-}
-
-int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what)
-{
-    return HD_FAIL(x->r->err, USER, fe_json_path(v), "%s: not supported yet", what);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------- */
@@ -287,23 +275,36 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
     return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
 }
 
-static bool same_at(const struct fe_window_at *a, const struct fe_window_at *b)
-{
-    return a->base == b->base && a->by == b->by && a->of == b->of && same_more(a->more, a->less, b->more, b->less);
-}
-
-const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg, const struct fe_window_at first[2],
+                      const struct fe_window_at last[2])
 {
     struct fe_window *w = x->w;
     const struct fe_window_at row = {.base = FE_WINDOW_ROW};
-    struct fe_window_value v = {fn, arg, true, fw_first_row(f), fw_last_row(f), false};
+    struct fe_window_value v = {.fn = fn, .arg = arg, .framed = true};
+    bool same = false;
     int i = 0;
-    while (i < w->nvalues && !(w->values[i].framed && w->values[i].fn == fn && fe_expr_eq(w->values[i].arg, arg) &&
-                               same_at(&w->values[i].first, &v.first) && same_at(&w->values[i].last, &v.last)))
-        i++;
-    if (i == w->nvalues) {
+    for (int k = 0; k < 2; k++) {
+        v.first[k] = first[k];
+        v.last[k] = last[k];
+    }
+    for (; i < w->nvalues; i++) {
+        const struct fe_window_value *o = &w->values[i];
+        same = o->framed && o->fn == fn && fe_expr_eq(o->arg, arg);
+        for (int k = 0; k < 2 && same; k++)
+            same = fe_window_same_at(&o->first[k], &first[k]) && fe_window_same_at(&o->last[k], &last[k]);
+        if (same)
+            break;
+    }
+    if (!same) {
         hd_grow1(x->r->arena, w->values, w->nvalues);
         w->values[w->nvalues++] = v;
     }
     return fw_value_at(x, i, &row, 0, false);
+}
+
+const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    const struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
+    return fw_folded(x, fn, arg, (const struct fe_window_at[]){first, first},
+                     (const struct fe_window_at[]){last, last});
 }

@@ -158,6 +158,35 @@ static int of_conditions(struct fw_reading *x, const struct fw_frame *f, enum fu
     return 0;
 }
 
+static const char *extreme(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg)
+{
+    struct fe_window_at last = fw_last_row(f);
+    bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
+    struct fe_expr *wide = single ? fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)) : arg;
+    enum fe_agg_fn least = fn == MIN ? FE_AGG_MIN : FE_AGG_MAX;
+    const char *out = NULL;
+    if (f->without)
+        out = fw_pieces_folded(x, f, least, wide);
+    else if (!f->start.open || arg->type.kind == HD_STRING)
+        out = fw_framed(x, f, least, wide);
+    else
+        out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
+    return single ? hd_asprintf(x->r->arena, "cast(%s as float32)", out) : out;
+}
+
+/* sum or avg of floats over a frame that leaves rows out. */
+static int real_pieces(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg,
+                       const char **out)
+{
+    const char *n;
+    *out = fw_pieces_folded(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
+    if (fn == SUM)
+        return 0;
+    HD_TRY(count_pieces(x, f, arg, &n));
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then %s / cast(%s as float64) end", n, *out, n);
+    return 0;
+}
+
 static int aggregate(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
                      struct fe_expr *arg, const char **out)
 {
@@ -170,24 +199,13 @@ static int aggregate(struct fw_reading *x, const struct fe_json *v, enum functio
         return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
     if (!sums && arg->type.kind == HD_BOOL)
         return fe_json_fail(v, "%s expects any type but bool", functions[fn].name);
-    if (f->without && (!sums || hd_type_is_float(arg->type)))
-        return fw_unsupported(x, v,
-                              hd_asprintf(a, "%s of %s over a frame that excludes rows", functions[fn].name,
-                                          hd_type_text(arg->type, found)));
     if (!sums) {
-        struct fe_window_at last = fw_last_row(f);
-        bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
-        struct fe_expr *wide = single ? fe_expr_cast(a, arg, hd_type_of(HD_FLOAT64)) : arg;
-        enum fe_agg_fn least = fn == MIN ? FE_AGG_MIN : FE_AGG_MAX;
-        if (!f->start.open || arg->type.kind == HD_STRING)
-            *out = fw_framed(x, f, least, wide);
-        else
-            *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
-        if (single)
-            *out = hd_asprintf(a, "cast(%s as float32)", *out);
+        *out = extreme(x, f, fn, arg);
         return 0;
     }
     bool real = hd_type_is_float(arg->type);
+    if (f->without && real)
+        return real_pieces(x, f, fn, arg, out);
     struct hd_type whole =
         real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
     if (f->without)

@@ -39,7 +39,6 @@ const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_
 int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out);
 /* Column i of the window. */
 struct fe_column fw_column_of(struct fw_reading *x, int i);
-int fw_unsupported(struct fw_reading *x, const struct fe_json *v, const char *what);
 
 /* ---- frames ------------------------------------------------------------------------------------------------ */
 
@@ -64,12 +63,18 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
  * rows. */
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
 
+/* The same of rows from both `first` to both `last`. */
+const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg, const struct fe_window_at first[2],
+                      const struct fe_window_at last[2]);
+
 /* ---- frames of pieces (plan_exclude.c) ----------------------------------------------------------------------- */
 
 /* Of a frame that is successive rows without some: how many rows it has. */
 const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
 /* What a running value says of all of it, 0 for no rows. */
 int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out);
+/* The fold of all of it by itself; NULL for no values. */
+const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
 /* The number of its k-th row, of its last one; 0: there is none. count >= 0: among the partition's rows that this running
  * count counts. */
 int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, const char *k, const char **out);

@@ -70,8 +70,8 @@ static bool is_sought(const struct lowering *l, int search)
             return true;
     for (int i = 0; i < l->w->nvalues; i++)
         if (l->w->values[i].framed && is_value_needed(l, i) &&
-            (is_found(&l->w->values[i].first, search) || is_found(&l->w->values[i].last, search)))
-            return true;
+            (is_found(&l->w->values[i].first[0], search) || is_found(&l->w->values[i].last[0], search)))
+            return true; /* the other bound is none that is searched for */
     return false;
 }
 
@@ -206,8 +206,10 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
         if (!w->framed || !is_value_needed(l, i))
             continue;
         want[END] = true;
-        want_borders(l, want, &w->first);
-        want_borders(l, want, &w->last);
+        for (int k = 0; k < 2; k++) {
+            want_borders(l, want, &w->first[k]);
+            want_borders(l, want, &w->last[k]);
+        }
     }
     static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
                                            RT_BORDER_COUNT};
@@ -297,9 +299,11 @@ static void set_frames(struct lowering *l)
         struct rt_frame *f = HD_NEW(l->c->a, struct rt_frame);
         f->begin = l->border[BEGIN];
         f->end = l->border[END];
-        f->from = frame_bound(l, &w->first, &f->from_by);
-        f->to = frame_bound(l, &w->last, &f->to_by);
-        f->to_by++;
+        for (int k = 0; k < 2; k++) {
+            f->from[k] = frame_bound(l, &w->first[k], &f->from_by[k]);
+            f->to[k] = frame_bound(l, &w->last[k], &f->to_by[k]);
+            f->to_by[k]++;
+        }
         l->c->states.v[l->state].fields[l->value[i]].frame = f;
     }
 }

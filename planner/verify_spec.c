@@ -326,7 +326,8 @@ static bool check_frames(struct vf *v, const struct rt_state *st)
         VF_CHECK(v, STATE_FRAMES, st->kind == RT_STATE_ROWS && f->valid_offset >= 0 && folds);
         VF_CHECK(v, STATE_FRAMES, is_field(st, w->begin) && st->fields[w->begin].border == RT_BORDER_BEGIN);
         VF_CHECK(v, STATE_FRAMES, is_field(st, w->end) && st->fields[w->end].border == RT_BORDER_END);
-        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from) && is_bound(st, w->to));
+        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[0]) && is_bound(st, w->to[0]));
+        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[1]) && is_bound(st, w->to[1]));
         VF_CHECK(v, STATE_FRAMES, p != RT_BOOL && p != RT_F32 && !(sum && (p == RT_I32 || p == RT_STR)));
         for (int k = 0; k < st->nsort; k++)
             VF_CHECK(v, STATE_FRAMES, st->sort[k].field != i);

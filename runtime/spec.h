@@ -46,11 +46,11 @@ struct rt_search {
     bool desc, nulls_first, following, behind;
 };
 
-/* The rows whose fold a field has: from `from` + from_by up to but without `to` + to_by, of those from `begin` up to but
- * without `end`. All four are fields with numbers of rows; -1: the row's own number. */
+/* The rows whose fold a field has: from both `from` + from_by up to but without either `to` + to_by, of those from `begin`
+ * up to but without `end`. All are fields with numbers of rows; -1: the row's own number. One bound is there twice. */
 struct rt_frame {
-    int begin, end, from, to;
-    int64_t from_by, to_by;
+    int begin, end, from[2], to[2];
+    int64_t from_by[2], to_by[2];
 };
 /* What it writes into an I64 field then: into the k-th row of a segment the number there, from 1, of the k-th row that the
  * running field `count` counts. Others keep the 0 that they have. */

@@ -192,10 +192,11 @@ static bool frame_of(const struct tree *t, uint64_t i, uint64_t *from, uint64_t 
 {
     const struct rt_frame *f = t->f->frame;
     const unsigned char *row = row_at(t, i);
-    int64_t a = (f->from < 0 ? (int64_t)i : number(t, row, f->from)) + f->from_by;
-    int64_t b = (f->to < 0 ? (int64_t)i : number(t, row, f->to)) + f->to_by;
-    a = HD_MAX(a, number(t, row, f->begin));
-    b = HD_MIN(b, number(t, row, f->end));
+    int64_t a = number(t, row, f->begin), b = number(t, row, f->end);
+    for (int k = 0; k < 2; k++) {
+        a = HD_MAX(a, (f->from[k] < 0 ? (int64_t)i : number(t, row, f->from[k])) + f->from_by[k]);
+        b = HD_MIN(b, (f->to[k] < 0 ? (int64_t)i : number(t, row, f->to[k])) + f->to_by[k]);
+    }
     *from = (uint64_t)a;
     *to = (uint64_t)b;
     return a < b;

@@ -376,8 +376,8 @@ enum { HDD_FRAMES_FAN_OUT = 16, HDD_FRAMES_LEVELS = 9 };
 struct hdd_frames_args {
     hdd_u64 rows, n, values, valid;
     hdd_u64 at[HDD_FRAMES_LEVELS + 1];
-    hdd_i64 from_by, to_by;
-    hdd_i32 from, to;
+    hdd_i64 from_by[2], to_by[2];
+    hdd_i32 from[2], to[2];
     hdd_u32 begin, end;
     hdd_u32 blocks, stride, nlevels, level;
     hdd_u32 offset, valid_offset, phys, merge; // enum hdd_phys, enum hdd_merge: SUM, MIN, MAX

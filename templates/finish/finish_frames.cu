@@ -115,9 +115,13 @@ template <class T> HDD_DEVICE void hdd_frames_rows(const hdd_frames_args &p)
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         u8 *const row = hdd_at<u8>(p.rows + i * p.stride);
-        const i64 begin = hdd_field<i32>(row, p.begin), end = hdd_field<i32>(row, p.end);
-        const i64 from = hdd_frames_number(row, p.from, i) + p.from_by, to = hdd_frames_number(row, p.to, i) + p.to_by;
-        const i64 first = from < begin ? begin : from, behind = to > end ? end : to;
+        i64 first = hdd_field<i32>(row, p.begin), behind = hdd_field<i32>(row, p.end);
+        for (u32 k = 0; k < 2; k++) {
+            const i64 from = hdd_frames_number(row, p.from[k], i) + p.from_by[k];
+            const i64 to = hdd_frames_number(row, p.to[k], i) + p.to_by[k];
+            first = from > first ? from : first;
+            behind = to < behind ? to : behind;
+        }
         hdd_frames_value<T> all = {};
         if (first < behind)
             all = hdd_frames_of<T>(p, (u64)first, (u64)behind);

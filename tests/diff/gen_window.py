@@ -30,7 +30,7 @@ class WindowGen:
         if self.rng.random() < 0.85:
             node["order"] = self.plan.sort_keys(self.rel)
         if self.rng.random() < 0.25:
-            node["frame"] = self.frame(node, False)
+            node["frame"] = self.frame(node)
         functions, out = [], []
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             function, val = self.function(node)
@@ -43,21 +43,18 @@ class WindowGen:
         return node, out
 
     def own_window(self, function, node):
-        if function["fn"] in ("sum", "avg", "min", "max") and "frame" in node:
-            return
         if self.rng.random() < 0.5:
             function["partition"] = [self.rng.choice(self.rel.columns).name]
         if self.rng.random() < 0.6 or "partition" not in function:
             function["order"] = self.plan.sort_keys(self.rel)
 
-    def frame(self, node, first):
-        """first: one that starts with the partition, and has all its rows up to its end."""
+    def frame(self, node):
         unit = self.rng.choice(["rows", "rows", "range", "groups"])
-        start = "unbounded preceding" if first else self.rng.choice(["unbounded preceding", "current row"] + [self.offset] * 3)
+        start = self.rng.choice(["unbounded preceding", "current row"] + [self.offset] * 3)
         end = self.rng.choice(["unbounded following", "current row"] + [self.offset] * 2)
         plain = [b if isinstance(b, str) else b(node, unit) for b in (start, end)]
         out = {"unit": unit, "start": plain[0], "end": plain[1]}
-        if not first and self.rng.random() < 0.3:
+        if self.rng.random() < 0.3:
             out["exclude"] = self.rng.choice(["no others", "current row", "group", "ties"])
         return out
 
@@ -116,7 +113,7 @@ class WindowGen:
         if out["fn"] == "nth_value":
             out["n"] = self.rng.choice([1, 2, 3, 40])
         if self.rng.random() < 0.6:
-            out["frame"] = self.frame(node, False)
+            out["frame"] = self.frame(node)
         return out, self.value(arg)
 
     def aggregate(self, node):
@@ -138,17 +135,15 @@ class WindowGen:
             out["arg"] = self.plan.write(arg)
         if self.rng.random() < 0.2:
             out["filter"] = self.plan.write(self.gen.boolean(1))
-        slides = fn == "count" or (fn in ("sum", "avg") and not arg.type.is_float)
-        inherited = node.get("frame")
-        if (inherited and not slides) or self.rng.random() < 0.6:
-            out["frame"] = self.frame(node, not slides)
+        if self.rng.random() < 0.6:
+            out["frame"] = self.frame(node)
         return out, self.results[fn](arg, self.rel.rows)
 
     def of_condition(self, node):
         fn = self.rng.choice(["count_if", "bool_and", "bool_or"])
         out = {"fn": fn, "arg": self.plan.write(self.gen.boolean(self.plan.depth()))}
         if self.rng.random() < 0.5:
-            out["frame"] = self.frame(node, False)
+            out["frame"] = self.frame(node)
         return out, self.number(int(self.rel.rows)) if fn == "count_if" else Val(Node("col", name=""), BOOL)
 
     def fits(self, arg):

@@ -111,7 +111,7 @@ class Plan(windows.Plan):
         fn = rng.choice(FRAMED)
         f = {"fn": fn, "as": f"w{n}"}
         if fn in ("sum", "avg"):
-            f["arg"] = rng.choice(("i", "j", "d"))
+            f["arg"] = rng.choice(("i", "j", "d", "e"))
         elif fn != "count" or rng.random() < 0.6:
             f["arg"] = rng.choice(["id", "i", "d", "e", "b", "t"])
         if fn == "nth_value":
@@ -127,8 +127,6 @@ class Plan(windows.Plan):
         frame = self.frame(True)
         if frame:
             f["frame"], f["_sql"], f["_rows"] = frame
-            if fn in ("min", "max") and f["frame"].pop("exclude", None):
-                f["_sql"] = f["_sql"].split(" exclude")[0]
             if fn == "nth_value" and "exclude" in f["frame"] and self.table == "many":
                 f["fn"] = "last_value"
                 del f["n"]
@@ -173,6 +171,11 @@ class Plan(windows.Plan):
         n, total = f"len(list_filter({at}, lambda s: s.v is not null))", f"list_sum(list_transform({at}, lambda s: s.v))"
         default = f.get("default", "null")
         k = f.get("offset", 1)
+        some = f"list_filter(list_transform({at}, lambda s: s.v), lambda v: v is not null)"
+        if f.get("arg") == "e" and f["fn"] == "avg":
+            return f"list_sum(list_transform({some}, lambda v: v::double)) / nullif({n}, 0)"
+        if f["fn"] in ("min", "max"):
+            return f"list_{f['fn']}({some})"
         return {"lag": f"case when len({at}) >= {k} then {at}[-{k}].v else {default} end",
                 "lead": f"case when len({at}) >= {k} then {at}[{k}].v else {default} end", "first_value": f"{at}[1].v", "last_value": f"{at}[-1].v", "nth_value": f"{at}[{f.get('n')}].v", "count": n, "sum": total,
                 "avg": f"struct_pack(s := {total}, n := {n})"}[f["fn"]]
@@ -196,6 +199,8 @@ class Plan(windows.Plan):
             return f"case when at_{f['as']} is not null then nth_value({arg}, greatest(1, at_{f['as']})) {every} end"
         if fn in ("lag", "lead"):
             return f"{fn}({arg}, {f['offset']}, {f.get('default', 'null')}) over ({by_whole})"
+        if fn in ("sum", "avg") and arg == "e":
+            return f"sum(cast(e as double)) {over}" + (f" / count(e) {over}" if fn == "avg" else "")
         if fn == "avg":
             whole = {"j": "cast({} as hugeint)"}.get(arg, "{}").format(arg)
             return f"struct_pack(s := sum({whole}) {over}, n := count({arg}) {over})"
