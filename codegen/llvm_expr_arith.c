@@ -496,6 +496,15 @@ struct cg_val cgl_bit_count(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = l_trunc(f, n, cg_type(f, RT_I32)), .valid = a.valid};
 }
 
+struct cg_val cgl_power_above(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[] = {a.v, l_bool(f, false)};
+    LLVMValueRef zeros = cg_intrinsic(f, "llvm.ctlz", cg_type(f, RT_I64), args, 2);
+    LLVMValueRef by = l_sub(f, cg_const(f, RT_I64, 64), zeros);
+    return (struct cg_val){.v = l_shl(f, cg_const(f, RT_I64, 1), by), .valid = a.valid};
+}
+
 /* ---- roundings ---- */
 
 /* floor, ceil, trunc and, of floats, round. */

@@ -226,6 +226,7 @@ struct cg_val cgl_float(struct cg_fn *f, const struct pl_expr *e)
 #define T_FLOAT(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
 #define T_TEXT(...)
 #include "frontend/ops.def"
+        [FE_DISTINCT_ESTIMATE] = CG_CALL_hdr_distinct_estimate,
     };
     LLVMValueRef args[2];
     struct cg_val r = {0};

@@ -272,7 +272,7 @@ void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p);
 const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
 bool fe_agg_is_moment(enum fe_agg_fn fn); /* variance and its kin: float64 of one number or two */
-bool fe_agg_is_ordered(enum fe_agg_fn fn); /* of rows in an order */
+bool fe_agg_is_ordered(enum fe_agg_fn fn); /* of rows in an order, or of groupings of its own */
 const char *fe_join_kind_name(enum fe_join_kind k);
 const char *fe_strategy_name(enum fe_strategy s);
 const char *fe_match_name(enum fe_match m);

@@ -278,6 +278,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_COUNT_STAR:
     case FE_AGG_GROUPING:
     case FE_AGG_COUNT_IF:
+    case FE_AGG_APPROX_COUNT_DISTINCT:
     case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
     case FE_AGG_SUM:
     case FE_AGG_AVG:
@@ -345,7 +346,7 @@ static bool is_of_bits(enum fe_agg_fn fn)
 static bool is_count(enum fe_agg_fn fn)
 {
     return fn == FE_AGG_COUNT || fn == FE_AGG_COUNT_STAR || fn == FE_AGG_COUNT_IF || fn == FE_AGG_GROUPING ||
-           fn == FE_AGG_REGR_COUNT;
+           fn == FE_AGG_REGR_COUNT || fn == FE_AGG_APPROX_COUNT_DISTINCT;
 }
 
 static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,

@@ -67,6 +67,12 @@ struct fe_expr *ro_quantile(const struct ordering *o, const struct fe_node *all,
 /* Rows of the input are read twice. */
 bool ro_reads_twice(const struct ordering *o, const struct ordered_part *p);
 
+/* ---- ordered_distinct.c ---- */
+
+void ro_distincts(struct ordering *o, int part);
+/* The result, of a column that may lack the group. */
+struct fe_expr *ro_distinct(const struct ordering *o, struct fe_expr *e);
+
 /* ---- ordered_text.c ---- */
 
 void ro_texts(struct ordering *o, int part);

@@ -1,10 +1,14 @@
 /* NULLs do not count, so a filter is `case when filter then argument end`: an argument that may raise does so only in
  * rows that the filter lets through. Of arg_min and arg_max it is `by` whose NULLs do not count. A condition is counted
  * by a value that is there where it holds; bool_and and bool_or are the minimum and maximum of its ordinal. bit_and is bit_or
- * of what the values lack, and what that lacks. */
+ * of what the values lack, and what that lacks. approx_count_distinct of many groups is exact: registers for each would
+ * cost more. */
 #include "planner/rewrite_aggs.h"
 
+#include "planner/rewrite_ordinals.h"
 #include "planner/typed.h"
+
+enum { FEW_GROUPS = 64 };
 
 static bool is_of_bool(const struct fe_agg *a)
 {
@@ -16,6 +20,7 @@ bool rw_has_filters(const struct fe_node *n)
     bool found = false;
     for (int i = 0; n->op == FE_AGGREGATE_OP && i < n->u.agg.naggs; i++) {
         const struct fe_agg *a = &n->u.agg.aggs[i];
+        found |= a->fn == FE_AGG_APPROX_COUNT_DISTINCT && n->u.agg.nkeys;
         found |= a->filter || a->fn == FE_AGG_COUNT_IF || a->fn == FE_AGG_BIT_AND || is_of_bool(a);
     }
     return found;
@@ -38,8 +43,23 @@ static struct fe_expr *truth(const struct rewriting *w, const char *path)
     return e;
 }
 
-static void say(const struct rewriting *w, struct fe_agg *a)
+/* By facts about the keys' columns: so many groups may have registers. */
+static bool has_few_groups(const struct rewriting *w, const struct fe_node *n)
 {
+    double groups = 1;
+    for (int i = 0; i < n->u.agg.nkeys && groups >= 0; i++) {
+        double values = rw_distinct(w, n->inputs[0], n->u.agg.keys[i]);
+        groups = values < 0 ? -1 : groups * values;
+    }
+    return groups >= 0 && groups <= FEW_GROUPS;
+}
+
+static void say(const struct rewriting *w, const struct fe_node *n, struct fe_agg *a)
+{
+    if (a->fn == FE_AGG_APPROX_COUNT_DISTINCT && !has_few_groups(w, n)) {
+        a->fn = FE_AGG_COUNT;
+        a->distinct = true;
+    }
     if (a->fn == FE_AGG_COUNT_IF) {
         a->arg = when(w, a->arg, truth(w, a->path));
         a->fn = FE_AGG_COUNT;
@@ -89,7 +109,7 @@ struct fe_node *rw_filters(struct rewriting *w, struct fe_node *n,
     g->u.agg.aggs = hd_dup(w->a, n->u.agg.aggs, sizeof *n->u.agg.aggs * (size_t)na);
     for (int i = 0; i < na; i++) {
         changed |= is_of_bool(&n->u.agg.aggs[i]) || n->u.agg.aggs[i].fn == FE_AGG_BIT_AND;
-        say(w, &g->u.agg.aggs[i]);
+        say(w, n, &g->u.agg.aggs[i]);
         g->cols[nk + i].type = g->u.agg.aggs[i].type;
     }
     return changed ? results(w, n, rest(w, g)) : rest(w, g);

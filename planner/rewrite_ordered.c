@@ -1,7 +1,7 @@
 /* Aggregates of rows in an order are each computed from the rows that count, and the groups of all are joined. A part is
  * what aggregates of one kind with one filter share: quantiles of one argument; modes of one, which are the values with
  * the largest count of a grouping by keys and value; first ones in one order, which are columns of a top of one row;
- * strings that are joined. */
+ * strings that are joined; and of no order at all, registers of distinct values. */
 #include "planner/rewrite_ordered.h"
 
 #include <string.h>
@@ -19,12 +19,14 @@ bool rw_has_ordered(const struct fe_node *n)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-enum kind { QUANTILES, MODES, ENDS, TEXTS };
+enum kind { QUANTILES, MODES, ENDS, TEXTS, DISTINCTS };
 
 static enum kind kind_of(enum fe_agg_fn fn)
 {
     if (fn == FE_AGG_FIRST || fn == FE_AGG_LAST)
         return ENDS;
+    if (fn == FE_AGG_APPROX_COUNT_DISTINCT)
+        return DISTINCTS;
     return fn == FE_AGG_MODE ? MODES : fn == FE_AGG_STRING_AGG ? TEXTS : QUANTILES;
 }
 
@@ -172,6 +174,7 @@ static void make_part(struct ordering *o, int part)
     case MODES: modes(o, part); break;
     case ENDS: ends(o, part); break;
     case TEXTS: ro_texts(o, part); break;
+    case DISTINCTS: ro_distincts(o, part); break;
     }
 }
 
@@ -193,6 +196,8 @@ static struct fe_expr *result(const struct ordering *o, const struct fe_node *al
     if (kind_of(a->fn) == QUANTILES)
         return ro_quantile(o, all, i);
     struct fe_expr *e = rw_column(o->w, all, o->parts[o->part[i]].base + o->at[i].value);
+    if (kind_of(a->fn) == DISTINCTS)
+        return ro_distinct(o, e);
     return hd_type_eq(e->type, a->type) ? e : ro_op(o, FE_OF_ORDINAL, a->type, e, NULL);
 }
 

@@ -45,6 +45,22 @@ template <class A> HDD_DEVICE auto hdd_bit_count(A a)
     return hdd_strict(hdd_bit_count_of(), a);
 }
 
+// The least power of two above an integer that is not negative.
+struct hdd_power_above_of {
+    HDD_MEMBER i64 operator()(i64 a) const
+    {
+        HDD_NO_UNROLL
+        for (u32 by = 1; by < 64; by *= 2)
+            a |= a >> by;
+        return a + 1;
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_power_above(A a)
+{
+    return hdd_strict(hdd_power_above_of(), a);
+}
+
 // ---- shifts: by 64 bits and more they leave the sign, or 0 ----------------------------------
 
 struct hdd_shift_left_of {

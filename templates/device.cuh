@@ -51,6 +51,10 @@ enum {
 #define HDD_ORDINAL_NAN   0x7ff0000000000001ll
 #define HDD_ORDINAL_NAN32 0x7f800001
 
+// Registers of approx_count_distinct.
+#define HDD_REGISTER_BITS 12
+#define HDD_REGISTERS     4096
+
 // Of the hash that plans see (digest.cuh): where it begins, the word of NULL, the factors.
 #define HDD_DIGEST_SEED 0x9e3779b97f4a7c15ull
 #define HDD_DIGEST_NULL 0xa0761d6478bd642full

@@ -13,8 +13,10 @@
 #define HDD_MATH_CUH
 
 #ifdef __cplusplus
+#include "hd/device.cuh"
 #include "hd/wide.cuh"
 #else
+#include "templates/device.cuh"
 #include "templates/wide.cuh"
 #endif
 
@@ -533,6 +535,27 @@ HDD_DEVICE f64 hdd_degrees(f64 x)
 HDD_DEVICE f64 hdd_radians(f64 x)
 {
     return x * 0.017453292519943295; // the nearest to pi / 180
+}
+
+// ---- distinct values -----------------------------------------------------------------------
+
+// x + sum(2^(k - 1) x^(2^k)), 0 <= x < 1: what empty registers add (Ertl 2017, section 4.3).
+HDD_DEVICE f64 hdd_empty_registers(f64 x)
+{
+    f64 sum = x, before = -1;
+    for (f64 by = 1; sum != before; by += by) {
+        before = sum;
+        x *= x;
+        sum += x * by;
+    }
+    return sum;
+}
+
+// How many values there are where `filled` registers, 1 or more, have one, and 2^53 times their 2^-rank add up to sum.
+HDD_DEVICE f64 hdd_distinct_estimate(f64 filled, f64 sum)
+{
+    const f64 m = HDD_REGISTERS, all = sum / 9007199254740992.0 + m * hdd_empty_registers((m - filled) / m);
+    return 0.7213475204444817 * m * m / all; // 1 / (2 ln 2)
 }
 
 #endif

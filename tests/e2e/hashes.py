@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The function hash against its definition, written anew here, of columns of every type, alone and several at a time.
+"""The function hash against its definition, written anew here, of columns of every type, alone and several at a time;
+approx_count_distinct against HyperLogLog of these hashes, to the last digit, and within its error of many values.
 
 The columns are loaded, so that facts make them narrow, sorted texts a dictionary, and some of them NULL.
 Usage: hashes.py --heddle BIN [--rows 2000] [--threads 1,3] [--backend B]
@@ -122,6 +123,57 @@ def check_hashes(args, scratch, rows, threads):
     return got == want
 
 
+REGISTERS = 4096
+
+
+def estimate(hashes):
+    """Ertl's, of registers with the largest rank of the upper 52 bits each."""
+    words = {}
+    for h in {h & MASK for h in hashes}:
+        words[h % REGISTERS] = min(words.get(h % REGISTERS, MASK), h >> 12)
+    if not words:
+        return 0
+    x, y, before = (REGISTERS - len(words)) / REGISTERS, 1.0, -1.0
+    empty = x
+    while empty != before:
+        before, x = empty, x * x
+        empty, y = empty + x * y, y + y
+    ranks = sum(2 ** w.bit_length() for w in words.values()) / 2 ** 53
+    return int(0.7213475204444817 * REGISTERS * REGISTERS / (ranks + REGISTERS * empty) + 0.5)
+
+
+def check_estimates(args, scratch, rows, threads, key):
+    """All columns at once, one with a filter; by a key with many values they are exact."""
+    at = {n: k for k, (n, _, _) in enumerate(COLUMNS)}
+    aggs = [{"fn": "approx_count_distinct", "arg": n, "as": n} for n, _, _ in COLUMNS if n != key]
+    aggs.append({"fn": "approx_count_distinct", "arg": "j", "filter": "tiny = 1 and i > 0", "as": "filtered"})
+    aggs.append({"fn": "count", "as": "rows"})
+    root = {"op": "aggregate", "keys": [key] if key else [], "aggs": aggs, "input": {"op": "scan", "table": "t"}}
+    groups = {}
+    for row in rows:
+        groups.setdefault(row[at[key]] if key else (), []).append(row)
+    exact, want = key == "i", []
+    for group in groups.values():
+        some = [r for r in group if r[at["tiny"]] == 1 and r[at["i"]] is not None and r[at["i"]] > 0]
+        columns = [(n, group) for n, _, _ in COLUMNS if n != key] + [("j", some)]
+        hashes = [[hash_of([r[at[n]]], [COLUMNS[at[n]][1]]) for r in of if r[at[n]] is not None] for n, of in columns]
+        want.append([len(set(h)) if exact else estimate(h) for h in hashes] + [len(group)])
+    got = [[int(v) for v in row[1 if key else 0:]] for row in run(args, scratch, root, threads)]
+    return sorted(got) == sorted(want)
+
+
+def check_errors(args, scratch, threads):
+    """The first n integers: six standard deviations would be 9.8 %."""
+    ok = True
+    for n in (1, 10, 100, 1000, 5000, 20000, 200000) if args.rows >= 2000 else (1, 10, 100, 1000):
+        numbers = {"op": "repeat", "input": {"op": "values", "columns": [{"name": "n", "type": "int64"}], "rows": [[str(n)]]}, "count": "n"}
+        numbered = {"op": "window", "input": numbers, "functions": [{"fn": "row_number", "as": "k"}]}
+        root = {"op": "aggregate", "aggs": [{"fn": "approx_count_distinct", "arg": "k", "as": "d"}], "input": numbered}
+        got = int(run(args, scratch, root, threads)[0][0])
+        ok &= abs(got - n) <= (0.098 * n if n > 500 else 0.02 * n) and got == estimate(hash_of([k + 1], ["int64"]) for k in range(n))
+    return ok
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--heddle", required=True)
@@ -136,9 +188,11 @@ def main():
         scratch = pathlib.Path(scratch)
         load(args, scratch, rows)
         for threads in args.threads.split(","):
-            ok = check_hashes(args, scratch, rows, threads)
-            bad += not ok
-            print(f"hash of {len(COLUMNS)} columns and {len(PAIRS)} tuples, {threads} threads: {'ok' if ok else 'DIFFERENT'}")
+            results = {"hash": check_hashes(args, scratch, rows, threads), "errors": check_errors(args, scratch, threads)}
+            for key in (None, "tiny", "word", "i"):
+                results[f"estimates by {key}"] = check_estimates(args, scratch, rows, threads, key)
+            bad += not all(results.values())
+            print(f"{threads} threads: " + ", ".join(f"{what} {'ok' if ok else 'DIFFERENT'}" for what, ok in results.items()))
     sys.exit(bad > 0)
 
 

@@ -29,6 +29,9 @@ import suite as suites  # noqa: E402
 
 # Which rows come is free.
 ANY_ROWS = {"limit_join"}
+# Both engines estimate; of DuckDB's 64 registers the error has a standard deviation of 13 %.
+ESTIMATES = ("approx_",)
+ESTIMATE_REACH = 0.4
 
 
 def parse_args():
@@ -91,9 +94,20 @@ def cell(value):
         return str(value)
 
 
+def close(a, b):
+    """Cells of estimates."""
+    try:
+        return abs(float(a) - float(b)) <= ESTIMATE_REACH * max(abs(float(a)), abs(float(b)))
+    except ValueError:
+        return a == b
+
+
 def same(name, mine, theirs):
     if name in ANY_ROWS:
         return len(mine) == len(theirs)
+    if name.startswith(ESTIMATES):
+        rows = [sorted([cell(v) for v in r] for r in side) for side in (mine, theirs)]
+        return len(mine) == len(theirs) and all(close(a, b) for m, t in zip(*rows) for a, b in zip(m, t))
     return Counter(tuple(map(cell, r)) for r in mine) == Counter(tuple(map(cell, r)) for r in theirs)
 
 

@@ -1,0 +1,1 @@
+select approx_count_distinct(l_orderkey) from lineitem
