@@ -103,6 +103,7 @@ static const struct text_form {
     [HD_FLOAT32] = {"hdd_f32_string", "hdd_string_f32", RT_F32, RT_F32},
     [HD_DATE] = {"hdd_date_string", "hdd_string_date", RT_I32, RT_I32},
     [HD_TIMESTAMP] = {"hdd_timestamp_string", "hdd_string_timestamp", RT_I64, RT_I64},
+    [HD_TIME] = {"hdd_time_string", "hdd_string_time", RT_I64, RT_I64},
 };
 
 static const struct text_form *form_of(struct hd_type t)
@@ -140,6 +141,9 @@ const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const cha
 
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
+    const char *to = e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp"
+                     : e->out_type.kind == HD_TIME    ? "hdd_to_time"
+                                                      : "hdd_to_date";
     u->dates = true;
-    return hd_asprintf(u->arena, "%s(%s)", e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp" : "hdd_to_date", x);
+    return hd_asprintf(u->arena, "%s(%s)", to, x);
 }

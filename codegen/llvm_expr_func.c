@@ -97,7 +97,7 @@ struct cg_val cgl_date_diff(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = l_sub(f, x, y), .valid = cg_both(f, a.valid, b.valid)};
 }
 
-/* Timestamp <-> date. A timestamp belongs to the day that began before it, also before 1970. */
+/* Timestamp <-> date, timestamp -> time. A timestamp belongs to the day that began before it, also before 1970. */
 struct cg_val cgl_cast(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
@@ -109,6 +109,10 @@ struct cg_val cgl_cast(struct cg_fn *f, const struct pl_expr *e)
     LLVMValueRef q = LLVMBuildSDiv(f->b, a.v, day, "");
     LLVMValueRef rem = LLVMBuildSRem(f->b, a.v, day, "");
     LLVMValueRef neg = l_icmp(f, LLVMIntSLT, rem, l_i64(f, 0));
+    if (e->out_type.kind == HD_TIME) {
+        r.v = l_add(f, rem, l_mul(f, l_zext(f, neg, f->m->i64), day));
+        return r;
+    }
     r.v = l_trunc(f, l_sub(f, q, l_zext(f, neg, f->m->i64)), f->m->i32);
     return r;
 }

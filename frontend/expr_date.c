@@ -15,6 +15,12 @@ static bool is_time(struct hd_type t)
     return t.kind == HD_DATE || t.kind == HD_TIMESTAMP;
 }
 
+/* Of a day. Its fields, moves and differences are those of the timestamp on the first day, 1970-01-01. */
+static bool is_clock(struct hd_type t)
+{
+    return t.kind == HD_TIME;
+}
+
 /* ---- dates that move ------------------------------------------------------------------ */
 
 /* By how many months, days or microseconds a unit of time moves. */
@@ -78,19 +84,6 @@ static void move(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, str
         *out = fe_make2(t, x, op, a[0]->type, a[0], a[1]);
 }
 
-int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
-{
-    bool micros = x->op == FE_ADD_MICROS;
-    a[0] = fe_settle(t, a[0], micros ? HD_TIMESTAMP : HD_DATE);
-    a[1] = fe_settle(t, a[1], HD_INT64);
-    bool time = micros ? a[0]->type.kind == HD_TIMESTAMP : is_time(a[0]->type);
-    if (!time || !hd_type_is_int(a[1]->type))
-        return fe_mismatch(t, x, micros ? "a timestamp and an integer" : "a date or timestamp and an integer", 2, a);
-    a[1] = fe_cast_to(t, a[1], HD_INT64);
-    move(t, x, x->op, a, out);
-    return 0;
-}
-
 /* n units as what the step counts. */
 static struct fe_expr *counted(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *n, int64_t factor)
 {
@@ -103,15 +96,37 @@ static struct fe_expr *counted(struct fe_typing *t, const struct fe_ast *x, stru
     return factor == 1 ? n : fe_make2(t, x, FE_MUL, n->type, n, fe_make_int(t, x, factor));
 }
 
-/* A date that moves by less than a day becomes the timestamp at which it begins. */
-static void move_by_units(struct fe_typing *t, const struct fe_ast *x, enum fe_field unit, int sign, struct fe_expr **a,
-                          struct fe_expr **out)
+/* A date that moves by less than a day becomes the timestamp at which it begins. A time goes round midnight. */
+static int move_by_units(struct fe_typing *t, const struct fe_ast *x, enum fe_field unit, int sign, struct fe_expr **a,
+                         struct fe_expr **out)
 {
     const struct step *step = &steps_of[unit];
+    bool clock = is_clock(a[0]->type);
+    if (clock && step->op != FE_ADD_MICROS)
+        return fe_ast_fail(x, t->err, "a time moves by hours or less, not by a %s", fe_field_name(unit));
     if (step->op == FE_ADD_MICROS)
         a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
     a[1] = counted(t, x, a[1], sign * step->factor);
     move(t, x, step->op, a, out);
+    if (clock)
+        *out = fe_cast_to(t, *out, HD_TIME);
+    return 0;
+}
+
+int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool micros = x->op == FE_ADD_MICROS;
+    a[0] = fe_settle(t, a[0], micros ? HD_TIMESTAMP : HD_DATE);
+    a[1] = fe_settle(t, a[1], HD_INT64);
+    bool time = micros ? a[0]->type.kind == HD_TIMESTAMP : is_time(a[0]->type);
+    if ((!time && !(micros && is_clock(a[0]->type))) || !hd_type_is_int(a[1]->type))
+        return fe_mismatch(t, x, micros ? "a timestamp or time and an integer" : "a date or timestamp and an integer",
+                           2, a);
+    if (micros)
+        return move_by_units(t, x, FE_MICROSECOND, 1, a, out);
+    a[1] = fe_cast_to(t, a[1], HD_INT64);
+    move(t, x, x->op, a, out);
+    return 0;
 }
 
 int fe_type_interval(struct fe_typing *t, const struct fe_ast *x, const struct fe_ast *interval, struct fe_expr **a,
@@ -120,14 +135,13 @@ int fe_type_interval(struct fe_typing *t, const struct fe_ast *x, const struct f
     char buf[HD_TEXT_MAX];
     a[0] = fe_settle(t, a[0], HD_DATE);
     a[1] = fe_settle(t, a[1], HD_INT64);
-    if (!is_time(a[0]->type))
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date or timestamp beside an interval, found %s",
+    if (!is_time(a[0]->type) && !is_clock(a[0]->type))
+        return fe_ast_fail(x, t->err, "\"%s\" expects a date, timestamp or time beside an interval, found %s",
                            fe_op_name(x->op), fe_type_name(a[0], buf));
     if (!hd_type_is_int(a[1]->type))
         return fe_ast_fail(interval, t->err, "an interval expects an integer amount, found %s",
                            fe_type_name(a[1], buf));
-    move_by_units(t, x, interval->field, x->op == FE_SUB ? -1 : 1, a, out);
-    return 0;
+    return move_by_units(t, x, interval->field, x->op == FE_SUB ? -1 : 1, a, out);
 }
 
 static int check_unit(struct fe_typing *t, const struct fe_ast *x, const char *what)
@@ -141,11 +155,10 @@ int ft_DATEADD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, 
 {
     a[0] = fe_settle(t, a[0], HD_DATE);
     a[1] = fe_settle(t, a[1], HD_INT64);
-    if (!is_time(a[0]->type) || !hd_type_is_int(a[1]->type))
-        return fe_mismatch(t, x, "a date or timestamp and an integer", 2, a);
+    if ((!is_time(a[0]->type) && !is_clock(a[0]->type)) || !hd_type_is_int(a[1]->type))
+        return fe_mismatch(t, x, "a date, timestamp or time and an integer", 2, a);
     HD_TRY(check_unit(t, x, "moves by"));
-    move_by_units(t, x, x->field, 1, a, out);
-    return 0;
+    return move_by_units(t, x, x->field, 1, a, out);
 }
 
 /* ---- differences ---------------------------------------------------------------------- */
@@ -165,9 +178,12 @@ int ft_UNITS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, st
     const struct hd_type type = hd_type_of(HD_INT64);
     a[0] = fe_settle(t, a[0], HD_DATE);
     a[1] = fe_settle(t, a[1], HD_DATE);
-    if (!is_time(a[0]->type) || !is_time(a[1]->type))
-        return fe_mismatch(t, x, "two dates or timestamps", 2, a);
+    bool clocks = is_clock(a[0]->type) && is_clock(a[1]->type);
+    if (!clocks && (!is_time(a[0]->type) || !is_time(a[1]->type)))
+        return fe_mismatch(t, x, "two dates or timestamps, or two times", 2, a);
     HD_TRY(check_unit(t, x, "counts"));
+    if (clocks && fe_field_of_date(x->field))
+        return fe_ast_fail(x, t->err, "a time has no %s", fe_field_name(x->field));
     bool dates = a[0]->type.kind == HD_DATE && a[1]->type.kind == HD_DATE && fe_field_of_date(x->field);
     for (int i = 0; i < 2 && !dates; i++)
         a[i] = fe_cast_to(t, a[i], HD_TIMESTAMP);
@@ -180,7 +196,35 @@ int ft_UNITS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, st
     return 0;
 }
 
+bool fe_is_date_and_time(struct fe_expr *const *a)
+{
+    enum hd_type_kind l = a[0]->type.kind, r = a[1]->type.kind;
+    return (l == HD_DATE && r == HD_TIME) || (l == HD_TIME && r == HD_DATE);
+}
+
+void fe_type_date_and_time(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    const int date = a[1]->type.kind == HD_DATE;
+    struct fe_expr *begin = fe_cast_to(t, a[date], HD_TIMESTAMP), *time = fe_cast_to(t, a[!date], HD_TIMESTAMP);
+    struct fe_value epoch = {.type = hd_type_of(HD_TIMESTAMP)};
+    struct fe_expr *both[2] = {
+        begin, fe_make2(t, x, FE_UNITS_BETWEEN, hd_type_of(HD_INT64), fe_make_literal(t, x, epoch), time)};
+    both[1]->field = FE_MICROSECOND;
+    move(t, x, FE_ADD_MICROS, both, out);
+}
+
 /* ---- fields --------------------------------------------------------------------------- */
+
+static int extract_clock(struct fe_typing *t, const struct fe_ast *x, enum fe_field field, struct fe_expr **a,
+                         struct fe_expr **out)
+{
+    if (fe_field_of_date(field) && field != FE_EPOCH)
+        return fe_ast_fail(x, t->err, "a time has no %s", fe_field_name(field));
+    a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
+    *out = fe_make(t, x, FE_EXTRACT, hd_type_of(HD_INT64), 1, a);
+    (*out)->field = field;
+    return 0;
+}
 
 /* That it is a date, or a timestamp, and has the field. */
 static int check_field(struct fe_typing *t, const struct fe_ast *x, enum fe_field field, struct fe_expr **a)
@@ -196,6 +240,8 @@ static int check_field(struct fe_typing *t, const struct fe_ast *x, enum fe_fiel
 static int extract(struct fe_typing *t, const struct fe_ast *x, enum fe_field field, struct fe_expr **a,
                    struct fe_expr **out)
 {
+    if (is_clock(a[0]->type))
+        return extract_clock(t, x, field, a, out);
     HD_TRY(check_field(t, x, field, a));
     *out = fe_make(t, x, FE_EXTRACT, hd_type_of(HD_INT64), 1, a);
     (*out)->field = field;

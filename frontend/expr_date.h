@@ -8,6 +8,10 @@
 int fe_type_interval(struct fe_typing *t, const struct fe_ast *x, const struct fe_ast *interval, struct fe_expr **a,
                      struct fe_expr **out);
 
+/* a[0] + a[1] where one is a date and the other a time: a timestamp. */
+bool fe_is_date_and_time(struct fe_expr *const *a);
+void fe_type_date_and_time(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
+
 int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_DATEADD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_DATEDIF(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);

@@ -414,14 +414,14 @@ static int parse_name(struct fe_lexer *p, struct fe_ast **out)
         return parse_word_literal(p, out);
     if (is_word(p, "interval"))
         return parse_interval(p, out);
-    if ((is_word(p, "date") || is_word(p, "timestamp")) && next_char_is(p, '\'')) {
-        enum hd_type_kind k = is_word(p, "date") ? HD_DATE : HD_TIMESTAMP;
+    bool contextual = is_word(p, "date") || is_word(p, "timestamp") || is_word(p, "time");
+    if (contextual && next_char_is(p, '\'')) {
+        enum hd_type_kind k = is_word(p, "date") ? HD_DATE : is_word(p, "time") ? HD_TIME : HD_TIMESTAMP;
         HD_TRY(fe_lex_next(p));
         return fe_parse_typed_text(p, k, pos, out);
     }
     if (next_char_is(p, '('))
         return parse_call(p, out);
-    bool contextual = is_word(p, "date") || is_word(p, "timestamp");
     if (!contextual && fe_ast_is_reserved(p->s, p->n))
         return fe_lex_expected(p, "a value");
     return parse_reference(p, FE_COL, out);

@@ -500,6 +500,10 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
     struct fe_expr **args = HD_NEWN(t->arena, struct fe_expr *, x->nargs);
     for (int i = 0; i < x->nargs; i++)
         HD_TRY(type_node(t, x->args[i], x->op == FE_IN && i == 1 && x->nargs == 2, &args[i]));
+    if (x->op == FE_ADD && fe_is_date_and_time(args)) {
+        fe_type_date_and_time(t, x, args, out);
+        return 0;
+    }
     return rules[x->op](t, x, args, out);
 }
 

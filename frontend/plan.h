@@ -81,10 +81,15 @@ static inline int64_t fe_window_by(const struct fe_window_at *w)
     int64_t more = w->more ? (int64_t)w->more->value.i : 0;
     return w->by + (w->less ? -more : more);
 }
+/* The same parameter, added or taken away in both; or none. */
+static inline bool fe_window_same_more(const struct fe_expr *a, bool a_less, const struct fe_expr *b, bool b_less)
+{
+    return a && b ? a->param == b->param && a_less == b_less : a == b;
+}
 static inline bool fe_window_same_at(const struct fe_window_at *a, const struct fe_window_at *b)
 {
-    bool more = a->more && b->more ? a->more->param == b->more->param && a->less == b->less : a->more == b->more;
-    return a->base == b->base && a->by == b->by && a->of == b->of && more;
+    return a->base == b->base && a->by == b->by && a->of == b->of &&
+           fe_window_same_more(a->more, a->less, b->more, b->less);
 }
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
  * this one have one, SUM, MIN and MAX of those. */

@@ -125,7 +125,7 @@ static int add_search(struct fw_reading *x, struct fe_window_search s)
     for (int i = 0; i < w->nsearches; i++) {
         const struct fe_window_search *t = &w->searches[i];
         if (t->limit == s.limit && t->peers == s.peers && t->following == s.following && t->behind == s.behind &&
-            same_more(t->more, t->less, s.more, s.less))
+            fe_window_same_more(t->more, t->less, s.more, s.less))
             return i;
     }
     hd_grow1(x->r->arena, w->searches, w->nsearches);

@@ -114,8 +114,9 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
         ok = hd_date_parse(s, n, &days);
         out->i = ok ? days : 0;
         return ok && fe_value_in_range(out->i, t);
+    case HD_TIME:
     case HD_TIMESTAMP:
-        ok = hd_timestamp_parse(s, n, &micros);
+        ok = (t.kind == HD_TIME ? hd_time_parse : hd_timestamp_parse)(s, n, &micros);
         out->i = ok ? micros : 0;
         return ok && fe_value_in_range(out->i, t);
     case HD_STRING:
@@ -138,6 +139,7 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     case HD_FLOAT32: return "a float32";
     case HD_FLOAT64: return "a float64";
     case HD_DATE: return "a date \"YYYY-MM-DD\"";
+    case HD_TIME: return "a time \"HH:MM:SS\"";
     case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
     case HD_STRING: return "a string";
     case HD_TYPE_COUNT: break;
@@ -220,7 +222,8 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
     return fe_json_expected(v, fe_value_form(t, form));
 }
 
-const char fe_type_list[] = "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, string)";
+const char fe_type_list[] =
+    "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, string)";
 
 /* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
 bool fe_type_parse(const char *s, struct hd_type *out)
@@ -249,6 +252,7 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
     case HD_FLOAT32:
     case HD_FLOAT64: hd_strbuf_adds(b, fe_real_text(v->type, v->f, buf)); return;
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)v->i, buf)); return;
+    case HD_TIME: hd_strbuf_adds(b, hd_time_text((int64_t)v->i, buf)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)v->i, buf)); return;
     case HD_STRING: hd_strbuf_add(b, v->s, v->n); return;
     case HD_TYPE_COUNT: break;
@@ -272,7 +276,9 @@ bool fe_type_castable(struct hd_type from, struct hd_type to)
         return true;
     if (hd_type_is_num(from) && hd_type_is_num(to))
         return true;
-    return (from.kind == HD_DATE && to.kind == HD_TIMESTAMP) || (from.kind == HD_TIMESTAMP && to.kind == HD_DATE);
+    return to.kind == HD_TIMESTAMP     ? from.kind == HD_DATE || from.kind == HD_TIME
+           : from.kind == HD_TIMESTAMP ? to.kind == HD_DATE || to.kind == HD_TIME
+                                       : false;
 }
 
 /* v * 10^(to - from), rounded half away from zero when digits are lost. */
@@ -377,8 +383,10 @@ bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type 
         return fe_value_parse(to, v->s, v->n, out);
     if (v->type.kind == HD_DATE)
         out->i = v->i * day;
+    else if (v->type.kind == HD_TIME)
+        out->i = v->i;
     else if (v->type.kind == HD_TIMESTAMP)
-        out->i = floor_div(v->i, day);
+        out->i = to.kind == HD_DATE ? floor_div(v->i, day) : v->i - floor_div(v->i, day) * day;
     else
         return cast_number(v, to, out);
     return fe_value_in_range(out->i, to);

@@ -13,13 +13,13 @@
  *
  * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
  * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float32 "f", float64 "g",
- * date "tdD", timestamp "tsu:", string "u". Large_utf8 "U" and dictionaries of "u" or "U" with
+ * date "tdD", timestamp "tsu:", time "ttu", string "u". Large_utf8 "U" and dictionaries of "u" or "U" with
  * integer indices are accepted on input.
  *
  * What comes in is checked before it is used, as far as the interface allows (it does not tell how
  * large a buffer is): schemas, lengths, offsets, counts, bitmaps, string offsets and UTF-8,
  * indices, decimals against their precision, dates and timestamps to lie in the years 0001 to
- * 9999. Rows that are NULL may hold anything.
+ * 9999, times in a day. Rows that are NULL may hold anything.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H

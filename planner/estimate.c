@@ -45,6 +45,8 @@ static bool cast_may_fail(const struct fe_expr *e)
     struct hd_type f = e->args[0]->type, t = e->type;
     if (e->saturate || t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
         return false;
+    if (f.kind == HD_TIME || (f.kind == HD_TIMESTAMP && t.kind == HD_TIME))
+        return false;
     if (hd_type_is_float(t))
         return f.kind == HD_STRING || (f.kind == HD_FLOAT64 && t.kind == HD_FLOAT32);
     if (f.kind == HD_INT32 && t.kind == HD_INT64)

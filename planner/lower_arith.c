@@ -311,6 +311,7 @@ enum rt_phys lx_full_phys(struct hd_type t)
     case HD_INT32:
     case HD_DATE: return RT_I32;
     case HD_INT64:
+    case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
     case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
@@ -351,6 +352,9 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
     } else if (from.kind == HD_STRING) {
         HD_TRY(lx_as_string(c, v));
         rc = convert(c, v, FE_FROM_STRING, to, lx_full_phys(to), path);
+    } else if (from.kind == HD_TIME && to.kind == HD_TIMESTAMP) { /* the same number: of the first day */
+        lx_realise(c, v);
+        v->is_const = false;
     } else if (from.kind == HD_DATE || from.kind == HD_TIMESTAMP) {
         rc = convert(c, v, FE_CAST, to, lx_full_phys(to), path);
     } else {

@@ -50,6 +50,7 @@ static enum rt_phys const_phys(const struct pl_val *v)
     case HD_FLOAT64: return RT_F64;
     case HD_STRING: return RT_STR;
     case HD_DATE: return RT_I32;
+    case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
     case HD_INT32:
     case HD_INT64:

@@ -24,6 +24,7 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
     case HD_STRING: return RT_STR;
     case HD_INT32:
     case HD_DATE: return RT_I32;
+    case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
     case HD_INT64:
     case HD_DECIMAL: return lx_narrowest(r);

@@ -7,6 +7,7 @@ struct pl_range range_of_type(struct hd_type t)
     case HD_BOOL: return (struct pl_range){true, 0, 1};
     case HD_INT32:
     case HD_DATE: return (struct pl_range){true, INT32_MIN, INT32_MAX};
+    case HD_TIME: return (struct pl_range){true, 0, HD_TIME_MAX};
     case HD_INT64:
     case HD_TIMESTAMP: return (struct pl_range){true, INT64_MIN, INT64_MAX};
     case HD_DECIMAL: {

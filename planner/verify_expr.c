@@ -22,7 +22,7 @@ static const struct pl_expr *arg_of(const struct vf *v, const struct pl_expr *e,
 
 static bool is_date_phys(struct hd_type t, enum rt_phys p)
 {
-    return (t.kind == HD_DATE && p == RT_I32) || (t.kind == HD_TIMESTAMP && p == RT_I64);
+    return t.kind == HD_DATE ? p == RT_I32 : (t.kind == HD_TIMESTAMP || t.kind == HD_TIME) && p == RT_I64;
 }
 
 static bool fits(const struct vf *v, char letter, const struct pl_expr *e, enum rt_phys p)

@@ -110,6 +110,7 @@ HDD_TO_STRING(hdd_f64_string, f64, hdd_put_f64(form, v))
 HDD_TO_STRING(hdd_f32_string, f32, hdd_put_f32(form, v))
 HDD_TO_STRING(hdd_date_string, i32, hdd_put_date(form, v))
 HDD_TO_STRING(hdd_timestamp_string, i64, hdd_put_timestamp(form, v))
+HDD_TO_STRING(hdd_time_string, i64, hdd_put_clock(form, v))
 #undef HDD_TO_STRING
 
 // ---- from string ---------------------------------------------------------------------------
@@ -139,6 +140,7 @@ HDD_FROM_STRING(hdd_string_f64, f64, hdd_read_f64(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_f32, f32, hdd_read_f32(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_date, i32, hdd_read_date(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_timestamp, i64, hdd_read_timestamp(t.s, t.n, &v))
+HDD_FROM_STRING(hdd_string_time, i64, hdd_read_clock(t.s, t.n, &v))
 #undef HDD_FROM_STRING
 
 #endif

@@ -93,6 +93,18 @@ template <class A> HDD_DEVICE auto hdd_to_date(A micros)
     return hdd_strict(hdd_date_of_timestamp(), micros);
 }
 
+struct hdd_time_of_timestamp {
+    HDD_MEMBER i64 operator()(i64 micros) const
+    {
+        return hdd_of_day(micros);
+    }
+};
+
+template <class A> HDD_DEVICE auto hdd_to_time(A micros)
+{
+    return hdd_strict(hdd_time_of_timestamp(), micros);
+}
+
 struct hdd_timestamp_of_date {
     HDD_MEMBER i64 operator()(i32 day) const
     {

@@ -150,13 +150,11 @@ HDD_CALLED i32 hdd_put_date(u8 *out, i32 day)
     return n + hdd_put_u64(out + n, (u64)c.day, 2);
 }
 
-HDD_CALLED i32 hdd_put_timestamp(u8 *out, i64 micros)
+// HH:MM:SS, and with a fraction .ffffff: microseconds of the day.
+HDD_CALLED i32 hdd_put_clock(u8 *out, i64 micros)
 {
-    const u64 rest = (u64)hdd_of_day(micros), second = rest / 1000000;
-    const u64 fraction = rest % 1000000;
-    i32 n = hdd_put_date(out, (i32)hdd_floor_day(micros));
-    out[n++] = ' ';
-    n += hdd_put_u64(out + n, second / 3600, 2);
+    const u64 second = (u64)micros / 1000000, fraction = (u64)micros % 1000000;
+    i32 n = hdd_put_u64(out, second / 3600, 2);
     out[n++] = ':';
     n += hdd_put_u64(out + n, second / 60 % 60, 2);
     out[n++] = ':';
@@ -166,6 +164,13 @@ HDD_CALLED i32 hdd_put_timestamp(u8 *out, i64 micros)
         n += hdd_put_u64(out + n, fraction, 6);
     }
     return n;
+}
+
+HDD_CALLED i32 hdd_put_timestamp(u8 *out, i64 micros)
+{
+    i32 n = hdd_put_date(out, (i32)hdd_floor_day(micros));
+    out[n++] = ' ';
+    return n + hdd_put_clock(out + n, hdd_of_day(micros));
 }
 
 // ---- reading -------------------------------------------------------------------------------
@@ -253,23 +258,31 @@ HDD_CALLED bool hdd_read_date(const u8 *s, i32 n, i32 *out)
     return true;
 }
 
-// YYYY-MM-DD[ HH:MM:SS[.f]] with up to six digits f, or with a T.
+// HH:MM:SS[.f] with up to six digits f.
+HDD_CALLED bool hdd_read_clock(const u8 *s, i32 n, i64 *out)
+{
+    i32 hour, minute, second, micros = 0;
+    if (n < 8 || s[2] != ':' || s[5] != ':' || !hdd_read_digits(s, 2, &hour) || !hdd_read_digits(s + 3, 2, &minute) ||
+        !hdd_read_digits(s + 6, 2, &second) || hour > 23 || minute > 59 || second > 59)
+        return false;
+    if (n > 8 && (s[8] != '.' || n == 9 || n > 15 || !hdd_read_digits(s + 9, n - 9, &micros)))
+        return false;
+    for (i32 i = n; n > 8 && i < 15; i++)
+        micros *= 10;
+    *out = (i64)(hour * 3600 + minute * 60 + second) * 1000000 + micros;
+    return true;
+}
+
+// YYYY-MM-DD[ HH:MM:SS[.f]], or with a T.
 HDD_CALLED bool hdd_read_timestamp(const u8 *s, i32 n, i64 *out)
 {
-    i32 day, hour = 0, minute = 0, second = 0, micros = 0;
+    i32 day;
+    i64 time = 0;
     if (n < 10 || !hdd_read_date(s, 10, &day))
         return false;
-    if (n > 10 &&
-        (n < 19 || (s[10] != ' ' && s[10] != 'T') || s[13] != ':' || s[16] != ':' ||
-         !hdd_read_digits(s + 11, 2, &hour) || !hdd_read_digits(s + 14, 2, &minute) ||
-         !hdd_read_digits(s + 17, 2, &second) || hour > 23 || minute > 59 || second > 59))
+    if (n > 10 && ((s[10] != ' ' && s[10] != 'T') || !hdd_read_clock(s + 11, n - 11, &time)))
         return false;
-    if (n > 19 &&
-        (s[19] != '.' || n == 20 || n > 26 || !hdd_read_digits(s + 20, n - 20, &micros)))
-        return false;
-    for (i32 i = n; n > 19 && i < 26; i++)
-        micros *= 10;
-    *out = ((i64)day * 86400 + hour * 3600 + minute * 60 + second) * 1000000 + micros;
+    *out = day * HDD_MICROS_PER_DAY + time;
     return true;
 }
 

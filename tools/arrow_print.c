@@ -91,6 +91,7 @@ static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch,
     case ARROW_DECIMAL:
     case ARROW_DATE:
     case ARROW_TIMESTAMP:
+    case ARROW_TIME:
     case ARROW_STRING: break;
     }
     return false;

@@ -17,7 +17,7 @@ static const struct {
     [ARROW_INT64] = {"l", "int64"},     [ARROW_DECIMAL] = {"d:", "decimal"},
     [ARROW_FLOAT32] = {"f", "float32"}, [ARROW_FLOAT64] = {"g", "float64"},
     [ARROW_DATE] = {"tdD", "date"},     [ARROW_TIMESTAMP] = {"tsu:", "timestamp"},
-    [ARROW_STRING] = {"u", "string"},
+    [ARROW_TIME] = {"ttu", "time"},     [ARROW_STRING] = {"u", "string"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -169,20 +169,22 @@ static int date_text(int64_t seconds, char *buf, size_t room)
     return snprintf(buf, room, "%04d-%02d-%02d", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
 }
 
+static int time_text(int64_t micros, char *buf, size_t room)
+{
+    int second = (int)(micros / 1000000), fraction = (int)(micros % 1000000);
+    int n = snprintf(buf, room, "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60);
+    if (fraction)
+        n += snprintf(buf + n, room - (size_t)n, ".%06d", fraction);
+    return n;
+}
+
 static int timestamp_text(int64_t micros, char *buf, size_t room)
 {
-    int64_t second = micros / 1000000, fraction = micros % 1000000;
-    if (fraction < 0) {
-        fraction += 1000000;
-        second--;
-    }
-    int64_t of_day = ((second % 86400) + 86400) % 86400;
-    int n = date_text(second, buf, room);
-    n += snprintf(buf + n, room - (size_t)n, " %02d:%02d:%02d", (int)(of_day / 3600), (int)(of_day / 60 % 60),
-                  (int)(of_day % 60));
-    if (fraction)
-        n += snprintf(buf + n, room - (size_t)n, ".%06d", (int)fraction);
-    return n;
+    const int64_t day = INT64_C(86400000000);
+    int64_t of_day = (micros % day + day) % day;
+    int n = date_text((micros - of_day) / 1000000, buf, room);
+    buf[n++] = ' ';
+    return n + time_text(of_day, buf + n, room - (size_t)n);
 }
 
 static void string_text(const struct ArrowArray *batch, int column, int64_t row, struct arrow_text *out)
@@ -213,6 +215,7 @@ bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, in
     case ARROW_FLOAT32: n = float_text(float32_at(batch, column, row), true, out->buf, sizeof out->buf); break;
     case ARROW_FLOAT64: n = float_text(float64_at(batch, column, row), false, out->buf, sizeof out->buf); break;
     case ARROW_DATE: n = date_text(86400 * (int64_t)int32_at(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_TIME: n = time_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_TIMESTAMP: n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_DECIMAL: decimal_text(decimal_at(batch, column, row), c->scale, out); return true;
     case ARROW_STRING: string_text(batch, column, row, out); return true;

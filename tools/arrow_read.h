@@ -14,6 +14,7 @@ enum arrow_kind {
     ARROW_FLOAT64,
     ARROW_DATE,
     ARROW_TIMESTAMP,
+    ARROW_TIME,
     ARROW_STRING
 };
 

@@ -143,6 +143,7 @@ bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi)
     case HD_INT32: *lo = INT32_MIN, *hi = INT32_MAX; return true;
     case HD_INT64: *lo = INT64_MIN, *hi = INT64_MAX; return true;
     case HD_DATE: *lo = HD_DATE_MIN, *hi = HD_DATE_MAX; return true;
+    case HD_TIME: *lo = 0, *hi = HD_TIME_MAX; return true;
     case HD_TIMESTAMP: *lo = HD_TIMESTAMP_MIN, *hi = HD_TIMESTAMP_MAX; return true;
     case HD_DECIMAL:
         *hi = hd_pow10(t.precision) - 1;
@@ -165,38 +166,51 @@ static bool fraction(const char *s, size_t n, int *micros)
     return true;
 }
 
+bool hd_time_parse(const char *s, size_t n, int64_t *micros)
+{
+    int h, mi, se, us = 0;
+    if (n < 8 || s[2] != ':' || s[5] != ':')
+        return false;
+    if (!digits(s, 2, &h) || !digits(s + 3, 2, &mi) || !digits(s + 6, 2, &se) || h > 23 || mi > 59 || se > 59)
+        return false;
+    if (n > 8 && (s[8] != '.' || !fraction(s + 9, n - 9, &us)))
+        return false;
+    *micros = (h * 3600 + mi * 60 + se) * INT64_C(1000000) + us;
+    return true;
+}
+
+const char *hd_time_text(int64_t micros, char buf[HD_TEXT_MAX])
+{
+    int s = (int)(micros / 1000000), us = (int)(micros % 1000000);
+    int k = snprintf(buf, HD_TEXT_MAX, "%02d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+    if (us)
+        snprintf(buf + k, (size_t)(HD_TEXT_MAX - k), ".%06d", us);
+    return buf;
+}
+
 bool hd_timestamp_parse(const char *s, size_t n, int64_t *micros)
 {
     int32_t days;
-    int h = 0, mi = 0, se = 0, us = 0;
+    int64_t time = 0;
     if (n < 10 || !hd_date_parse(s, 10, &days))
         return false;
-    if (n > 10) {
-        if (n < 19 || (s[10] != ' ' && s[10] != 'T') || s[13] != ':' || s[16] != ':')
-            return false;
-        if (!digits(s + 11, 2, &h) || !digits(s + 14, 2, &mi) || !digits(s + 17, 2, &se))
-            return false;
-        if (h > 23 || mi > 59 || se > 59)
-            return false;
-        if (n > 19 && (s[19] != '.' || !fraction(s + 20, n - 20, &us)))
-            return false;
-    }
-    *micros = ((int64_t)days * 86400 + h * 3600 + mi * 60 + se) * 1000000 + us;
+    if (n > 10 && ((s[10] != ' ' && s[10] != 'T') || !hd_time_parse(s + 11, n - 11, &time)))
+        return false;
+    *micros = days * INT64_C(86400000000) + time;
     return true;
 }
 
 const char *hd_timestamp_text(int64_t micros, char buf[HD_TEXT_MAX])
 {
     int64_t day = micros / 86400000000LL, rest = micros % 86400000000LL;
+    char time[HD_TEXT_MAX];
     if (rest < 0) {
         rest += 86400000000LL;
         day--;
     }
-    int y, m, d, s = (int)(rest / 1000000), us = (int)(rest % 1000000);
+    int y, m, d;
     hd_date_to_civil((int32_t)day, &y, &m, &d);
-    int k = snprintf(buf, HD_TEXT_MAX, "%04d-%02d-%02d %02d:%02d:%02d", y, m, d, s / 3600, s / 60 % 60, s % 60);
-    if (us)
-        snprintf(buf + k, (size_t)(HD_TEXT_MAX - k), ".%06d", us);
+    snprintf(buf, HD_TEXT_MAX, "%04d-%02d-%02d %.16s", y, m, d, hd_time_text(rest, time));
     return buf;
 }
 

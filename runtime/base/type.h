@@ -1,5 +1,5 @@
 /* Logical types and their text form, dates, decimals.
- * date = days since 1970-01-01 (int32); timestamp = microseconds since then (int64);
+ * date = days since 1970-01-01 (int32); timestamp = microseconds since then (int64); time = those since midnight (int64);
  * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p. */
 #ifndef HEDDLE_BASE_TYPE_H
 #define HEDDLE_BASE_TYPE_H
@@ -26,6 +26,7 @@ enum { HD_DEC_MAX = 38 };
 #define HD_DATE_MAX      2932896
 #define HD_TIMESTAMP_MIN (HD_DATE_MIN * INT64_C(86400000000))
 #define HD_TIMESTAMP_MAX ((HD_DATE_MAX + 1) * INT64_C(86400000000) - 1)
+#define HD_TIME_MAX      INT64_C(86399999999)
 /* Longest text that hd_type_text, hd_date_text, hd_dec_text write, NUL included. */
 enum { HD_TEXT_MAX = 48 };
 
@@ -75,6 +76,9 @@ int32_t hd_date_add_months(int32_t days, int64_t months);
 /* YYYY-MM-DD[ HH:MM:SS[.ffffff]] or with a T. */
 bool hd_timestamp_parse(const char *s, size_t n, int64_t *micros);
 const char *hd_timestamp_text(int64_t micros, char buf[HD_TEXT_MAX]);
+/* HH:MM:SS[.ffffff], before 24:00:00. */
+bool hd_time_parse(const char *s, size_t n, int64_t *micros);
+const char *hd_time_text(int64_t micros, char buf[HD_TEXT_MAX]);
 
 /* Decimal text [+-]ddd[.ddd] with at most `scale` fraction digits (trailing zeros beyond
  * are allowed) into the scaled integer. False on bad text, too many digits or > 10^38-1. */

@@ -22,6 +22,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
     case HD_FLOAT32: return hdd_put_f32(out, hdd_f32_from_bits((int32_t)v));
     case HD_FLOAT64: return hdd_put_f64(out, hdd_f64_from_bits((int64_t)v));
     case HD_DATE: return hdd_put_date(out, (int32_t)v);
+    case HD_TIME: return hdd_put_clock(out, (int64_t)v);
     case HD_TIMESTAMP: return hdd_put_timestamp(out, (int64_t)v);
     case HD_STRING:
     case HD_TYPE_COUNT: break;
@@ -51,12 +52,19 @@ static bool read_int(const u8 *s, i32 n, i64 min, i64 max, hd_i128 *v)
     return ok;
 }
 
-static bool read_time(const u8 *s, i32 n, bool date, hd_i128 *v)
+static bool read_date(const u8 *s, i32 n, hd_i128 *v)
 {
     i32 day = 0;
+    bool ok = hdd_read_date(s, n, &day);
+    *v = day;
+    return ok;
+}
+
+static bool read_micros(const u8 *s, i32 n, bool clock, hd_i128 *v)
+{
     i64 micros = 0;
-    bool ok = date ? hdd_read_date(s, n, &day) : hdd_read_timestamp(s, n, &micros);
-    *v = date ? day : micros;
+    bool ok = clock ? hdd_read_clock(s, n, &micros) : hdd_read_timestamp(s, n, &micros);
+    *v = micros;
     return ok;
 }
 
@@ -81,8 +89,9 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
         ok = hdd_read_f64(s, n, &real);
         *v = hdd_f64_bits(real);
         return ok;
-    case HD_DATE:
-    case HD_TIMESTAMP: return read_time(s, n, type.kind == HD_DATE, v);
+    case HD_DATE: return read_date(s, n, v);
+    case HD_TIME:
+    case HD_TIMESTAMP: return read_micros(s, n, type.kind == HD_TIME, v);
     case HD_STRING:
     case HD_TYPE_COUNT: break;
     }

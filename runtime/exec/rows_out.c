@@ -58,6 +58,7 @@ static void put_value(const struct rt_field *f, struct hd_type type, const unsig
     case HD_INT32:
     case HD_DATE: ((int32_t *)out)[i] = (int32_t)read_integer(f->phys, p); return;
     case HD_INT64:
+    case HD_TIME:
     case HD_TIMESTAMP: ((int64_t *)out)[i] = (int64_t)read_integer(f->phys, p); return;
     case HD_DECIMAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
     case HD_FLOAT32: memcpy((float *)out + i, p, 4); return;

@@ -19,6 +19,7 @@ static const struct {
     {"tdD", RT_ARROW_DATE, HD_DATE},
     {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
     {"tsu:UTC", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
+    {"ttu", RT_ARROW_TIME, HD_TIME},
     {"u", RT_ARROW_UTF8, HD_STRING},
     {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
 };

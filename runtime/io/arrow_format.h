@@ -21,6 +21,7 @@ enum rt_arrow_format {
     RT_ARROW_DEC128,
     RT_ARROW_DATE,
     RT_ARROW_TIMESTAMP,
+    RT_ARROW_TIME,
     RT_ARROW_UTF8,
     RT_ARROW_LARGE_UTF8
 };

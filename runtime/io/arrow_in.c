@@ -150,6 +150,7 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
     case RT_ARROW_U32: COPY(u32, w->i64); break;
     case RT_ARROW_I64:
     case RT_ARROW_U64:
+    case RT_ARROW_TIME:
     case RT_ARROW_TIMESTAMP: memcpy(w->i64, (const char *)p + at * 8, (size_t)w->n * 8); break;
     case RT_ARROW_F32:
     case RT_ARROW_F64:

@@ -46,7 +46,7 @@ static void format_text(struct hd_type t, char out[FORMAT_SIZE])
 {
     static const char *const texts[] = {
         [HD_BOOL] = "b",   [HD_INT32] = "i",        [HD_INT64] = "l",  [HD_DECIMAL] = "d", [HD_FLOAT64] = "g",
-        [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u", [HD_FLOAT32] = "f",
+        [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u", [HD_FLOAT32] = "f", [HD_TIME] = "ttu",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
@@ -113,6 +113,7 @@ static size_t value_width(enum hd_type_kind k)
     case HD_FLOAT32:
     case HD_DATE: return 4;
     case HD_INT64:
+    case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
     case HD_DECIMAL: return 16;

@@ -171,6 +171,7 @@ static int generic_width(enum hd_type_kind k)
     case HD_FLOAT32:
     case HD_STRING: /* ends of texts */ return 4;
     case HD_INT64:
+    case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
     case HD_DECIMAL: return 16;
@@ -198,9 +199,10 @@ static void choose_storage(struct sink *k)
 static bool fits_in_place(const struct sink *k)
 {
     const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
-    static const int widths[] = {[RT_ARROW_I32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
-                                 [RT_ARROW_F64] = 8,  [RT_ARROW_DEC128] = 16,   [RT_ARROW_F32] = 4,
-                                 [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+    static const int widths[] = {
+        [RT_ARROW_I32] = 4,     [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,  [RT_ARROW_F64] = 8,
+        [RT_ARROW_DEC128] = 16, [RT_ARROW_F32] = 4,       [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8,
+        [RT_ARROW_TIME] = 8,    [RT_ARROW_LARGE_UTF8] = 0};
     return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
            widths[a->format] == k->col->width && (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
 }

@@ -50,6 +50,14 @@ static bool timestamps_in_range(const struct values *v, int64_t from, int64_t n)
     return !bad;
 }
 
+static bool times_in_range(const struct values *v, int64_t from, int64_t n)
+{
+    uint64_t bad = 0;
+    for (int64_t i = from; i < from + n; i++)
+        bad |= rt_arrow_u64(v->data, i) > (uint64_t)HD_TIME_MAX;
+    return !bad;
+}
+
 static bool unsigned_fit(const struct values *v, int64_t from, int64_t n)
 {
     uint64_t bad = 0;
@@ -105,6 +113,7 @@ static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t 
     case RT_ARROW_DEC128:
     case RT_ARROW_DATE:
     case RT_ARROW_TIMESTAMP:
+    case RT_ARROW_TIME:
     case RT_ARROW_UTF8:
     case RT_ARROW_LARGE_UTF8: HD_BUG("not an index");
     }
@@ -289,9 +298,10 @@ static int64_t find_bad(const struct values *v, int64_t rows, check_fn good)
 static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, int *width)
 {
     static const int widths[] = {
-        [RT_ARROW_I8] = 1,      [RT_ARROW_U8] = 1,   [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
-        [RT_ARROW_I32] = 4,     [RT_ARROW_U32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
-        [RT_ARROW_DEC128] = 16, [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_LARGE_UTF8] = 0};
+        [RT_ARROW_I8] = 1,        [RT_ARROW_U8] = 1,   [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
+        [RT_ARROW_I32] = 4,       [RT_ARROW_U32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
+        [RT_ARROW_DEC128] = 16,   [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_TIME] = 8,
+        [RT_ARROW_LARGE_UTF8] = 0};
     *width = widths[c->format];
     if (c->dictionary)
         return indices_in_dictionary;
@@ -299,6 +309,8 @@ static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, i
         return type.precision <= 18 ? short_decimals_fit : long_decimals_fit;
     if (c->format == RT_ARROW_U64)
         return unsigned_fit;
+    if (c->format == RT_ARROW_TIME)
+        return times_in_range;
     return c->format == RT_ARROW_DATE ? dates_in_range : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range : NULL;
 }
 
@@ -311,6 +323,8 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
         snprintf(what, room, "value does not fit %s", hd_type_text(type, text));
     } else if (c->format == RT_ARROW_U64) {
         snprintf(what, room, "value %llu does not fit int64", (unsigned long long)rt_arrow_u64(value, 0));
+    } else if (c->format == RT_ARROW_TIME) {
+        snprintf(what, room, "microsecond %lld is not of a day", (long long)rt_arrow_i64(value, 0));
     } else if (c->format == RT_ARROW_DATE) {
         snprintf(what, room, "day %d is beyond the years 0001 to 9999", (int)rt_arrow_i32(value, 0));
     } else {

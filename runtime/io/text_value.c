@@ -147,8 +147,9 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
             return false;
         *wide = days;
         return true;
+    case HD_TIME:
     case HD_TIMESTAMP:
-        if (!hd_timestamp_parse(s, n, &micros))
+        if (!(t.kind == HD_TIME ? hd_time_parse : hd_timestamp_parse)(s, n, &micros))
             return false;
         *wide = micros;
         return true;

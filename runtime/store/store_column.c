@@ -198,6 +198,7 @@ static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return v ? "true" : "false";
     case HD_DATE: return hd_date_text((int32_t)v, buf);
+    case HD_TIME: return hd_time_text((int64_t)v, buf);
     case HD_TIMESTAMP: return hd_timestamp_text((int64_t)v, buf);
     case HD_INT32:
     case HD_INT64:

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIMESTAMP, Type, decimal)
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIME, TIMESTAMP, Type, decimal)
 
 SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000, 20000]
 SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2, 0.5]
@@ -114,6 +114,10 @@ def timestamp_pool(rng, t, rows):
             for d in day_pool(rng, t, rows)]
 
 
+def time_pool(rng, t, rows):
+    return [datetime.time(0, 0), datetime.time(23, 59, 59, 999999)] + [v.time() for v in timestamp_pool(rng, t, rows)]
+
+
 def string_pool(rng, t, rows):
     shape = rng.random()
     if shape < 0.35:
@@ -129,13 +133,13 @@ def string_pool(rng, t, rows):
 
 
 POOLS = {"int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
-         "timestamp": timestamp_pool, "string": string_pool, "bool": lambda rng, t, rows: [True, False]}
+         "timestamp": timestamp_pool, "time": time_pool, "string": string_pool, "bool": lambda rng, t, rows: [True, False]}
 
 
 def random_type(rng):
-    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "string", "bool"],
-                       [5, 4, 5, 2, 2, 3, 1, 5, 2])[0]
-    simple = {"int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP,
+    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "time", "string", "bool"],
+                       [5, 4, 5, 2, 2, 3, 1, 1, 5, 2])[0]
+    simple = {"int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP, "time": TIME,
               "string": STRING, "bool": BOOL}
     return simple.get(kind) or decimal(*rng.choice(DECIMALS))
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from gen_data import FIRST_DAY, FOREIGN, LAST_DAY, WORDS
 from hdexpr import COMPARE, CUT, DAY_FIELDS, TIME_FIELDS, UNITS, Node
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIMESTAMP, Type, add_type,
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIME, TIMESTAMP, Type, add_type,
                      PlanError, as_decimal_type, decimal, literal_decimal_type, unify)
 
 RANGE = {"int32": 1 << 31, "int64": 1 << 63}
@@ -144,10 +144,10 @@ class ExprGen:
     def of_kind(self, kind, depth):
         if kind in ("int32", "int64", "decimal", "float32", "float64"):
             return self.number(depth)
-        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment}[kind](depth)
+        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment, "time": self.clock}[kind](depth)
 
     def any(self, depth):
-        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1}), depth)
+        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1, "time": 1}), depth)
 
     def kind(self, weights):
         """A kind of value, of which the input has a column if possible."""
@@ -379,6 +379,8 @@ class ExprGen:
     def from_other(self, depth):
         if self.rng.random() < 0.3:
             return self.text_number(depth - 1)
+        if self.rng.random() < 0.1:
+            return self.make("extract", INT64, [self.clock(depth - 1)], Fraction(0), Fraction(1 << 26), name=self.rng.choice([*TIME_FIELDS, "epoch"]))
         if self.rng.random() < 0.5:
             d = self.day(depth - 1) if self.rng.random() < 0.6 else self.moment(depth - 1)
             field_name = self.rng.choice(UNITS + DAY_FIELDS + (TIME_FIELDS if d.type == TIMESTAMP else ()))
@@ -563,6 +565,18 @@ class ExprGen:
             return self.later(begin) if self.rng.random() < 0.6 and (inside or self.dare()) else begin
         return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)
 
+    def clock(self, depth):
+        """A time of the day."""
+        c, shape = self.pick(lambda t: t == TIME), self.rng.random()
+        if depth > 0 and shape < 0.2:
+            return self.make("cast", TIME, [self.moment(depth - 1)])
+        if depth > 0 and shape < 0.5:
+            amount = self.constant(self.rng.choice([0, 1, -1, 3600000000, self.rng.randint(-10 ** 12, 10 ** 12)]), INT64)
+            return self.make("add_micros", TIME, [self.clock(depth - 1), amount])
+        if c and shape < 0.9:
+            return c
+        return self.constant(datetime.time(self.rng.randint(0, 23), self.rng.choice([0, 30, 59]), self.rng.choice([0, 59])), TIME)
+
     def later(self, moment):
         op, n = self.rng.choice([("add_days", 40), ("add_months", 14), ("add_micros", 10 ** 10)])
         amount = self.constant(self.rng.choice([0, 1, -1, self.rng.randint(-n, n)]), INT64)
@@ -585,7 +599,7 @@ class ExprGen:
             return self.written(self.string(depth - 1))
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
-        x = self.rng.choice([self.number, self.day, self.moment, self.boolean])(depth - 1)
+        x = self.rng.choice([self.number, self.day, self.moment, self.clock, self.boolean])(depth - 1)
         if x.type in (DATE, TIMESTAMP) and self.rng.random() < 0.5:
             form = self.rng.choice(["%Y-%m", "%A %d. %B, %y", "%j %u%w %a %b%%", "%H:%M:%S.%f %I%p"])
             return self.make("strftime", STRING, [x, lit(form, STRING)])
@@ -661,7 +675,7 @@ class ExprGen:
 
     def test(self, depth):
         """A comparison of a column or an expression with something like it."""
-        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "bool": 1})
+        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "time": 1, "bool": 1})
         a = self.of_kind(kind, depth - 1)
         shape = self.rng.random()
         if a.type == STRING and shape < 0.3:
@@ -738,7 +752,7 @@ class ExprGen:
 
     def default_value(self, t):
         return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),
-                "timestamp": datetime.datetime(1995, 1, 1), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
+                "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
 
     def like(self, a):
         text = self.rng.choice(a.samples) if a.samples else self.rng.choice(WORDS)

@@ -634,7 +634,7 @@ class PlanGen:
             return gen.any(self.depth())
         if fn in ("sum", "avg"):
             return gen.number(self.depth())
-        return gen.of_kind(self.rng.choice(["int64", "string", "date", "timestamp", "int64"]), self.depth())
+        return gen.of_kind(self.rng.choice(["int64", "string", "date", "timestamp", "time", "int64"]), self.depth())
 
     def distinct(self, budget):
         rel = self.rel(budget)

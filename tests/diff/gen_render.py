@@ -34,7 +34,7 @@ def value_text(v, t):
     if isinstance(v, datetime.datetime):
         text = v.strftime("%H:%M:%S") + (f".{v.microsecond:06d}" if v.microsecond else "")
         return v.date().isoformat() + " " + text
-    return v.isoformat() if isinstance(v, datetime.date) else str(v)
+    return v.isoformat() if isinstance(v, (datetime.date, datetime.time)) else str(v)
 
 
 class Writer:
@@ -85,7 +85,7 @@ class Writer:
         v, t = e.value, e.type
         if v is None:
             return PRIMARY, "null" if t.kind == "null" else f"cast(null as {t})"
-        if t.kind in ("date", "timestamp"):
+        if t.kind in ("date", "timestamp", "time"):
             return PRIMARY, f"{t} '{value_text(v, t)}'"
         if t == STRING:
             return PRIMARY, quoted(v)

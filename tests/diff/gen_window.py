@@ -127,7 +127,7 @@ class WindowGen:
         elif fn in ("sum", "avg"):
             arg = self.gen.number(self.plan.depth())
         else:
-            arg = self.gen.of_kind(self.rng.choice(["int64", "date", "timestamp", "decimal"]), self.plan.depth())
+            arg = self.gen.of_kind(self.rng.choice(["int64", "date", "timestamp", "time", "decimal"]), self.plan.depth())
         if fn in ("sum", "avg") and not self.fits(arg):
             fn = "count"
         out = {"fn": fn}

@@ -111,6 +111,8 @@ EVERY_TYPE = pa.table({
                      datetime.date(9999, 12, 31), datetime.date(2024, 2, 29),
                      datetime.date(1969, 12, 31)], pa.date32()),
     "moment": pa.array([0, -1, None, 1_000_001, 10**15, 86_400_000_000], pa.timestamp("us")),
+    "clock": pa.array([datetime.time(0), datetime.time(23, 59, 59, 999999), None, datetime.time(12, 34, 56, 789000), datetime.time(0, 0, 1),
+                       datetime.time(7)], pa.time64("us")),
     "text": pa.array(["", "heddle", None, "ü€", "a,b", '"'], pa.string()),
 })
 
@@ -185,6 +187,12 @@ class PyArrow(unittest.TestCase):
         large = pa.table({"v": pa.array([1, None, 2**63], pa.uint64())})
         with self.assertRaisesRegex(HeddleError, 't: row 3: column "v": value 9223372036854775808 does not fit int64'):
             self.db.register("t", large)
+
+    def test_times_beyond_the_day_are_refused(self):
+        for bad in (86_400_000_000, -1):
+            values = pa.array([0, bad], pa.int64()).view(pa.time64("us"))
+            with self.subTest(bad=bad), self.assertRaisesRegex(HeddleError, f't: row 2: column "v": microsecond {bad} is not of a day'):
+                self.db.register("t", pa.table({"v": values}))
 
     def test_sliced_batches_are_taken(self):
         self.db.register("t", EVERY_TYPE.slice(1, 4))

@@ -8,7 +8,7 @@ import datetime
 import re
 from dataclasses import dataclass, field
 
-from hdtypes import (BOOL, DATE, FLOAT64, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP, PlanError, Type,
+from hdtypes import (BOOL, DATE, FLOAT64, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP, PlanError, Type,
                      literal_decimal_type, nearest, parse_type, parse_value)
 
 
@@ -292,8 +292,8 @@ class Parser:
             return literal(None, NULL, self.path)
         if self.accept("case"):
             return self.case()
-        if self.peek("date", "timestamp") and self.kind("string", 1):
-            t = DATE if self.accept("date", "timestamp") == "date" else TIMESTAMP
+        if self.peek("date", "timestamp", "time") and self.kind("string", 1):
+            t = {"date": DATE, "timestamp": TIMESTAMP, "time": TIME}[self.accept("date", "timestamp", "time")]
             return literal(self.value(self.unquote(self.take("string")), t), t, self.path)
         if self.peek(*self.SPECIAL) and self.peek("(", ahead=1):
             return self.function()

@@ -8,7 +8,7 @@ expressions as it likes, and reachability of errors is asked of the rows an oper
 from dataclasses import dataclass
 
 from hdexpr import COMPARE, TIME_FIELDS, Node
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIMESTAMP,
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
 
 
@@ -164,6 +164,9 @@ class Compiler:
 
     def arith(self, e):
         a, b = self.args(e)
+        if e.op == "+" and {a.type, b.type} == {DATE, TIME}:
+            sql = f"TRY({a.sql} + {b.sql})"
+            return self.made(sql, TIMESTAMP, [a, b], False)
         if e.op == "date_diff" or (e.op == "-" and DATE in (a.type, b.type)):
             return self.date_difference(e, a, b)
         a, b = self.numbers(e)
@@ -317,6 +320,8 @@ class Compiler:
     def add_interval(self, e):
         a, n = self.args(e)
         a, n = self.adopt(a, DATE), self.adopt(n, INT64)
+        if e.op == "add_micros" and a.type == TIME and n.type.is_int:
+            return self.made(f"({a.sql} + to_microseconds(CAST({n.sql} AS BIGINT)))", TIME, [a, n], False)
         if a.type not in (DATE, TIMESTAMP) or not n.type.is_int:
             raise PlanError(e.path, f"{e.op} does not take {a.type} and {n.type}")
         t = TIMESTAMP if e.op == "add_micros" else a.type
@@ -330,10 +335,14 @@ class Compiler:
         return self.made(sql, t, [a, n], True)
 
     def units_between(self, e):
-        a, b = (self.adopt(v, DATE) for v in self.args(e))
+        a, b = (self.on_first_day(self.adopt(v, DATE)) for v in self.args(e))
         if not {a.type, b.type} <= {DATE, TIMESTAMP}:
             raise PlanError(e.path, f"date_diff does not take {a.type} and {b.type}")
         return self.made(f"({self.unit_number(e.name, b)} - {self.unit_number(e.name, a)})", INT64, [a, b], False)
+
+    def on_first_day(self, a):
+        """A time as the timestamp that has its fields."""
+        return self.made(f"(DATE '1970-01-01' + {a.sql})", TIMESTAMP, [a], False) if a.type == TIME else a
 
     def unit_number(self, unit, v):
         """DuckDB's own date_diff rounds weeks and times towards 1970."""
@@ -364,6 +373,8 @@ class Compiler:
 
     def extract(self, e):
         a = self.adopt(self.compile(e.args[0]), DATE)
+        if a.type == TIME and e.op != "date_trunc" and e.name in (*TIME_FIELDS, "epoch"):
+            a = self.on_first_day(a)
         if a.type not in (DATE, TIMESTAMP):
             raise PlanError(e.path, f"{e.op} does not take {a.type}")
         if a.type == DATE and e.name in TIME_FIELDS:
@@ -573,7 +584,9 @@ class Compiler:
             return self.made(f"TRY_CAST(CAST({a.sql} AS INTEGER) AS {t.sql()})", t, [a], t.kind == "decimal" and t.p == t.s)
         if a.type.is_number and t == BOOL:
             return self.made(f"({a.sql} <> 0)", BOOL, [a], False)
-        if {a.type, t} == {DATE, TIMESTAMP}:
+        if a.type == TIME and t == TIMESTAMP:
+            return self.on_first_day(a)
+        if {a.type, t} == {DATE, TIMESTAMP} or (a.type == TIMESTAMP and t == TIME):
             return self.made(f"CAST({a.sql} AS {t.sql()})", t, [a], False)
         raise PlanError(e.path, f"cannot cast {a.type} to {t}")
 
@@ -596,7 +609,7 @@ class Compiler:
             return f"hd_f32text({a.sql})"
         if a.type.kind == "decimal" and a.type.p == a.type.s:
             return f"hd_dtext(CAST({a.sql} AS VARCHAR))"
-        if a.type == TIMESTAMP:
+        if a.type in (TIME, TIMESTAMP):
             return f"hd_tstext(CAST({a.sql} AS VARCHAR))"
         return f"CAST({a.sql} AS VARCHAR)"
 

@@ -32,7 +32,7 @@ class ExecutionError(Exception):
 
 @dataclass(frozen=True)
 class Type:
-    kind: str  # bool int32 int64 decimal float32 float64 date timestamp string, null, interval, list
+    kind: str  # bool int32 int64 decimal float32 float64 date timestamp time string, null, interval, list
     p: int = 0
     s: int = 0
     element: "Type" = None
@@ -63,11 +63,12 @@ class Type:
 
 
 SQL_NAMES = {"bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
-             "date": "DATE", "timestamp": "TIMESTAMP", "string": "VARCHAR", "null": "INTEGER"}
+             "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "string": "VARCHAR", "null": "INTEGER"}
 BOOL, INT32, INT64 = Type("bool"), Type("int32"), Type("int64")
 FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING = Type("float32"), Type("float64"), Type("date"), Type("timestamp"), Type("string")
+TIME = Type("time")
 NULL = Type("null")
-SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING)}
+SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, TIME, STRING)}
 
 
 def decimal(p, s):
@@ -146,6 +147,7 @@ def literal_decimal_type(text):
 
 DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d")
 TIMESTAMP_TEXT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?")
+TIME_TEXT = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,6})?")
 INT_TEXT = re.compile(r"[+-]?\d+")
 DECIMAL_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 FLOAT_TEXT = re.compile(DECIMAL_TEXT.pattern + r"([eE][+-]?\d+)?")
@@ -168,6 +170,8 @@ def parse_value(text, t):
         return datetime.date.fromisoformat(text) if DATE_TEXT.fullmatch(text) else bad(text, t)
     if t.kind == "timestamp":
         return parse_timestamp(text, t)
+    if t.kind == "time":
+        return parse_timestamp("1970-01-01 " + text, t).time() if TIME_TEXT.fullmatch(text) else bad(text, t)
     return bad(text, t)
 
 

@@ -23,7 +23,7 @@ def value_text(v):
     if isinstance(v, datetime.datetime):
         text = v.strftime("%H:%M:%S") + (f".{v.microsecond:06d}" if v.microsecond else "")
         return v.date().isoformat() + " " + text
-    return v.isoformat() if isinstance(v, datetime.date) else str(v)
+    return v.isoformat() if isinstance(v, (datetime.date, datetime.time)) else str(v)
 
 
 def quote(text):

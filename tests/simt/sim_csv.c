@@ -76,6 +76,7 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
     case HD_INT64: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), 0, text)); return;
     case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text)); return;
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text)); return;
+    case HD_TIME: hd_strbuf_adds(b, hd_time_text((int64_t)integer_of(f->phys, at), text)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text)); return;
     case HD_FLOAT32:
         memcpy(&single, at, sizeof single);

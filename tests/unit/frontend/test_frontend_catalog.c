@@ -114,7 +114,7 @@ static const struct {
      "expected an integer from 0 to 17592186044416, found the number -1"},
     {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
     {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
-     "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, "
+     "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, "
      "string), "
      "found \"int33\""},
     {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
@@ -274,7 +274,7 @@ static void bad_schemas_are_refused(void **state)
          "]}]"
          "}",
          "$.tables[0].columns[0].type",
-         "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, "
+         "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, "
          "string), "
          "found \"decimal(3,4)\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}", "$.tables[0].primary_key[0]",
