@@ -6,7 +6,7 @@
 
 /* What stands behind a % in formats. */
 #define FE_STRFTIME_LETTERS "YmdHMSfjybBaApIeuw%"
-#define FE_STRPTIME_LETTERS "YmdHMSfybBpIe%"
+#define FE_STRPTIME_LETTERS "YmdHMSfybBpIejaAuw%"
 
 enum fe_constant {
 #define T_CONSTANT(id, ...) FE_CONSTANT_##id,

@@ -9,8 +9,10 @@
 #include "templates/strftime.cuh"
 #endif
 
+// Of month, day and of_year those that the format lacks are -1.
 typedef struct {
     i64 year, month, day, hour, minute, second, micros;
+    i64 of_year; // day of the year
     bool twelve, afternoon; // the hour is one of twelve; those behind noon
 } hdd_read_parts;
 
@@ -34,20 +36,26 @@ HDD_DEVICE i32 hdd_read_micros(const u8 *s, i32 n, i32 at, i64 *out)
     return end;
 }
 
-// A month's name in any case: all of it, or its first three letters.
-HDD_DEVICE i32 hdd_read_month(const u8 *s, i32 n, i32 at, i32 most, i64 *out)
+// The name of a month or weekday in any case: all of it, or its first three letters. Months count from 1, weekdays from 0.
+HDD_DEVICE i32 hdd_read_name(const u8 *s, i32 n, i32 at, bool month, i32 most, i64 *out)
 {
-    for (i64 month = 1; month <= 12; month++) {
+    for (i64 k = 0; k < (month ? 12 : 7); k++) {
         u8 name[9];
-        const i32 size = (i32)hdd_put_month(name, 0, month, most);
+        const i32 size = (i32)(month ? hdd_put_month(name, 0, k + 1, most) : hdd_put_weekday(name, 0, k, most));
         i32 same = 0;
         while (same < size && at + same < n && (s[at + same] | 0x20) == (name[same] | 0x20))
             same++;
-        *out = month;
+        *out = k + month;
         if (same == size)
             return at + size;
     }
     return -1;
+}
+
+// A digit between low and high.
+HDD_DEVICE i32 hdd_take_digit(const u8 *s, i32 n, i32 at, u8 low, u8 high)
+{
+    return at < n && s[at] >= low && s[at] <= high ? at + 1 : -1;
 }
 
 HDD_DEVICE i32 hdd_read_half(const u8 *s, i32 n, i32 at, bool *afternoon)
@@ -68,12 +76,18 @@ HDD_DEVICE i32 hdd_read_short_year(const u8 *s, i32 n, i32 at, i64 *out)
 // What stands behind a %. Returns the byte behind it, -1: it is none.
 HDD_DEVICE i32 hdd_read_format(const u8 *s, i32 n, i32 at, u8 what, hdd_read_parts *p)
 {
+    i64 weekday; // which says nothing that the date does not
     switch (what) {
     case 'Y': return hdd_scan_digits(s, n, at, 4, &p->year);
     case 'y': return hdd_read_short_year(s, n, at, &p->year);
     case 'm': return hdd_scan_digits(s, n, at, 2, &p->month);
-    case 'b': return hdd_read_month(s, n, at, 3, &p->month);
-    case 'B': return hdd_read_month(s, n, at, 9, &p->month);
+    case 'b': return hdd_read_name(s, n, at, true, 3, &p->month);
+    case 'B': return hdd_read_name(s, n, at, true, 9, &p->month);
+    case 'j': return hdd_scan_digits(s, n, at, 3, &p->of_year);
+    case 'a': return hdd_read_name(s, n, at, false, 3, &weekday);
+    case 'A': return hdd_read_name(s, n, at, false, 9, &weekday);
+    case 'u': return hdd_take_digit(s, n, at, '1', '7');
+    case 'w': return hdd_take_digit(s, n, at, '0', '6');
     case 'd': return hdd_scan_digits(s, n, at, 2, &p->day);
     case 'e': return hdd_scan_digits(s, n, at + (at < n && s[at] == ' '), 2, &p->day);
     case 'H': p->twelve = false; return hdd_scan_digits(s, n, at, 2, &p->hour);
@@ -86,10 +100,23 @@ HDD_DEVICE i32 hdd_read_format(const u8 *s, i32 n, i32 at, u8 what, hdd_read_par
     return at < n && s[at] == what ? at + 1 : -1;
 }
 
+// The day of the year counts where there is neither month nor day. False: there is no such day.
+HDD_DEVICE bool hdd_day_of_parts(const hdd_read_parts *p, i32 *out)
+{
+    const bool of_month = p->month >= 0 || p->day >= 0 || p->of_year < 0;
+    i32 last = 0;
+    if (of_month)
+        return hdd_day_of_numbers(p->year, p->month < 0 ? 1 : p->month, p->day < 0 ? 1 : p->day, out);
+    if (!hdd_day_of_numbers(p->year, 1, 1, out) || !hdd_day_of_numbers(p->year, 12, 31, &last))
+        return false;
+    *out += (i32)p->of_year - 1;
+    return p->of_year > 0 && *out <= last;
+}
+
 // False: the text is not of the format, or no time of the years 1 to 9999. Typing has checked the format.
 HDD_DEVICE bool hdd_read_time(const u8 *s, i32 n, const u8 *format, i32 m, i64 *out)
 {
-    hdd_read_parts p = {1900, 1, 1, 0, 0, 0, 0, false, false};
+    hdd_read_parts p = {1900, -1, -1, 0, 0, 0, 0, -1, false, false};
     i32 at = 0, day = 0;
     for (i32 i = 0; i < m && at >= 0; i++) {
         if (format[i] == '%' && i + 1 < m)
@@ -98,7 +125,7 @@ HDD_DEVICE bool hdd_read_time(const u8 *s, i32 n, const u8 *format, i32 m, i64 *
             at = at < n && s[at] == format[i] ? at + 1 : -1;
     }
     if (at != n || p.hour > (p.twelve ? 12 : 23) || (p.twelve && p.hour < 1) || p.minute > 59 || p.second > 59 ||
-        !hdd_day_of_numbers(p.year, p.month, p.day, &day))
+        !hdd_day_of_parts(&p, &day))
         return false;
     if (p.twelve)
         p.hour = p.hour % 12 + (p.afternoon ? 12 : 0);

@@ -91,7 +91,7 @@ def cases(rng):
         yield f"strftime(x, '%{what}')", f"strftime(x, '%{what}')"
     yield "strftime(a, '<%d.%m.%Y>ä %A')", "strftime(a, '<%d.%m.%Y>ä %A')"
     yield "strftime(x, '%e')", "lpad(CAST(day(x) AS VARCHAR), 2, ' ')"
-    for text in ("%Y-%m-%d %H:%M:%S.%f", "%d %B %Y%%, %I:%M:%S.%f %p"):
+    for text in ("%Y-%m-%d %H:%M:%S.%f", "%d %B %Y%%, %I:%M:%S.%f %p", "%A %j %Y %H:%M:%S.%f", "%a %u%w %j %d %m %Y %H:%M:%S.%f"):
         yield f"strptime(strftime(x, '{text}'), '{text}')", f"strptime(strftime(x, '{text}'), '{text}')"
     yield "strptime(strftime(soon, '%b %m%Y %H'), '%b %m%Y %H')", "strptime(strftime(soon, '%b %m%Y %H'), '%b %m%Y %H')"
     for part in PARTS:
