@@ -96,6 +96,7 @@ struct cg_state_part {
     LLVMValueRef begin, end; /* NULL: all rows */
     LLVMValueRef columns; /* what pairs look at, side by side */
     LLVMValueRef counts; /* by group and copy */
+    LLVMValueRef more; /* of the source's loop: whether a row of it may meet rows behind the part */
 };
 
 /* Places that a step's searches found for the survivors of a tile, one after the other (llvm_ahead.c). */
@@ -308,7 +309,10 @@ void cg_agg_count(struct cg_fn *f, LLVMValueRef group, LLVMValueRef n);
 void cg_sink_close(struct cg_fn *f); /* in the exit block: write back what registers hold */
 
 /* llvm_state_part.c: what a loop over pairs keeps while a part lasts */
-bool cg_in_parts(const struct cg_fn *f);
+static inline bool cg_in_parts(const struct cg_fn *f)
+{
+    return pl_in_parts(f->pipeline) && !f->m->opt->profile;
+}
 void cg_part_open(struct cg_fn *f);
 void cg_part_fill(struct cg_fn *f); /* the columns, from rows part.begin .. part.end - 1 */
 /* The level's function gets the part behind a tuple of so many bytes, all of which it returns; stored if `to` is given. */

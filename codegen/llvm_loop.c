@@ -19,19 +19,26 @@ void cg_loop_parts(struct cg_fn *f)
     const struct pl_level *lv = &f->pipeline->levels[1];
     int rows_of_part = f->pipeline->loop.part_rows;
     LLVMValueRef n = cg_arg_word(f, f->pipeline->steps[lv->first_step - 1].a_nrows, 0), first = first_row(f);
+    bool runs = f->pipeline->loop.last.step >= 0;
     cg_part_open(f);
+    if (runs)
+        f->part.more = cg_alloca(f, 8);
     l_need(f, l_icmp(f, LLVMIntSLT, first, n), f->exit, "any");
     struct cg_loop parts = cg_loop_open(f, first, n);
     LLVMValueRef end[] = {l_add(f, parts.i, l_i64(f, rows_of_part)), n};
     f->part.begin = parts.i;
     f->part.end = cg_intrinsic(f, "llvm.smin", f->m->i64, end, 2);
     cg_part_fill(f);
+    if (runs)
+        l_store(f, l_i64(f, 0), f->part.more, 8);
     struct cg_loop rows = cg_loop_open(f, f->begin, f->end);
     cg_bind_source(f, rows.i);
     cg_steps_from(f, 0);
     cg_loop_close(f, &rows);
     cg_part_flush(f);
     f->part.begin = f->part.end = NULL;
+    if (runs) /* else no row of the morsel meets what lies behind */
+        l_need(f, l_ne(f, l_load(f, f->m->i64, f->part.more, 8), l_i64(f, 0)), f->exit, "more");
     l_br(f, parts.latch);
     cg_loop_close_by(f, &parts, rows_of_part);
     l_br(f, f->exit);

@@ -42,12 +42,75 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
     l_br(f, f->next);
 }
 
+/* ---- runs of a part's rows ----------------------------------------------------------------------------------- */
+
+struct run {
+    const struct pl_step *load; /* of the field that sorts the state */
+    LLVMValueRef bound;
+    LLVMIntPredicate holds; /* of a row in front of the end, and the bound */
+};
+
+static LLVMValueRef is_in_front(struct cg_fn *f, const void *run, LLVMValueRef i)
+{
+    const struct run *x = run;
+    const struct rt_state *st = &f->m->prog->spec->states[x->load->state];
+    LLVMValueRef row = l_row(f, cg_arg_ptr(f, x->load->a_rows), i, st->stride);
+    return l_icmp(f, x->holds, cg_load_field(f, &st->fields[x->load->field], row, true).v, x->bound);
+}
+
+static struct run run_of(struct cg_fn *f, const struct pl_run_end *e, LLVMIntPredicate holds)
+{
+    return (struct run){&f->pipeline->steps[e->load], cg_slot(f, e->slot).v, holds};
+}
+
+/* Up to the last row that is not beyond the bound; `more`: there may be such behind the part. */
+static LLVMValueRef end_of_run(struct cg_fn *f, struct cg_range in)
+{
+    struct run x = run_of(f, &f->pipeline->loop.last, LLVMIntSLE);
+    LLVMBasicBlockRef on = l_block(f, "on"), ends = l_block(f, "ends"), look = l_block(f, "look");
+    LLVMBasicBlockRef joined = l_block(f, "run");
+    l_cond(f, is_in_front(f, &x, l_sub(f, f->part.end, l_i64(f, 1))), on, ends);
+    l_goto(f, on);
+    l_store(f, l_i64(f, 1), f->part.more, 8);
+    l_br(f, joined);
+    l_goto(f, ends);
+    l_need(f, l_icmp(f, LLVMIntSLT, in.begin, in.end), f->next, "inside");
+    l_cond(f, is_in_front(f, &x, in.begin), look, f->next);
+    l_goto(f, look);
+    LLVMValueRef found = cg_partition_point(f, is_in_front, &x, in.begin, in.end);
+    LLVMBasicBlockRef from = l_here(f);
+    l_br(f, joined);
+    l_goto(f, joined);
+    return l_phi2(f, f->m->i64, in.end, on, found, from);
+}
+
+/* From the first row on that is not in front of the bound. */
+static LLVMValueRef begin_of_run(struct cg_fn *f, struct cg_range in)
+{
+    struct run x = run_of(f, &f->pipeline->loop.first, LLVMIntSLT);
+    LLVMBasicBlockRef ends = l_block(f, "ends"), look = l_block(f, "look"), joined = l_block(f, "run");
+    l_need(f, l_icmp(f, LLVMIntSLT, in.begin, in.end), f->next, "inside");
+    l_cond(f, is_in_front(f, &x, l_sub(f, in.end, l_i64(f, 1))), f->next, ends);
+    l_goto(f, ends);
+    l_cond(f, is_in_front(f, &x, in.begin), look, joined);
+    l_goto(f, look);
+    LLVMValueRef found = cg_partition_point(f, is_in_front, &x, in.begin, in.end);
+    LLVMBasicBlockRef from = l_here(f);
+    l_br(f, joined);
+    l_goto(f, joined);
+    return l_phi2(f, f->m->i64, in.begin, ends, found, from);
+}
+
 /* What of the range of a loop over pairs lies in the part. */
 static void call_part(struct cg_fn *f, struct cg_range r)
 {
     LLVMValueRef from[] = {r.begin, f->part.begin}, to[] = {r.end, f->part.end};
     struct cg_range in = {cg_intrinsic(f, "llvm.smax", f->m->i64, from, 2),
                           cg_intrinsic(f, "llvm.smin", f->m->i64, to, 2)};
+    if (f->pipeline->loop.last.step >= 0)
+        in.end = end_of_run(f, in);
+    if (f->pipeline->loop.first.step >= 0)
+        in.begin = begin_of_run(f, in);
     l_need(f, l_icmp(f, LLVMIntSLT, in.begin, in.end), f->next, "inside");
     int bytes = carry_out(f, &f->pipeline->levels[1], NULL);
     LLVMValueRef carried = cg_alloca(f, cg_part_carry(f, bytes, NULL));

@@ -5,11 +5,6 @@
 
 enum { COUNT_BITS = 32, CARRIED_WORDS = 3 };
 
-bool cg_in_parts(const struct cg_fn *f)
-{
-    return pl_in_parts(f->pipeline) && !f->m->opt->profile;
-}
-
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
 
 struct column {

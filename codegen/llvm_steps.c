@@ -208,8 +208,18 @@ static void step_present(struct cg_fn *f, const struct pl_step *s)
     l_need(f, there, f->next, "present");
 }
 
+/* All pairs of a run pass it. */
+static bool ends_run(const struct cg_fn *f, const struct pl_step *s)
+{
+    const struct pl_loop *l = &f->pipeline->loop;
+    long k = s - f->pipeline->steps;
+    return cg_in_parts(f) && (k == l->last.step || k == l->first.step);
+}
+
 static void step_filter(struct cg_fn *f, const struct pl_step *s)
 {
+    if (ends_run(f, s))
+        return;
     l_need(f, cg_true(f, cg_expr(f, s->expr)), f->next, "pass");
 }
 

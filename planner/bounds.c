@@ -29,6 +29,7 @@ struct finder {
     struct ctx *c;
     const struct fe_node *join;
     int lo, hi; /* build columns */
+    bool squares; /* what sums of squares say counts */
     int from; /* the conjunct at hand */
     int *ends; /* [conjunct] that it is */
     found_vec v;
@@ -72,7 +73,7 @@ static bool add_term(struct parts *p, const struct fe_expr *e, hd_i128 factor)
     bool probe = pl_expr_uses(e, 0, f->lo) || pl_expr_uses(e, f->hi, INT32_MAX);
     if (p->n == TERMS_MAX || (reads_build(f, e) && probe) || pl_typed_may_fail(f->c->plan, f->join, e))
         return false;
-    p->v[p->n++] = (struct pl_term){e, factor};
+    p->v[p->n++] = (struct pl_term){.e = e, .factor = factor};
     return true;
 }
 
@@ -113,7 +114,7 @@ static struct pl_sum side(const struct parts *p, bool build, int by)
     struct pl_sum s = {0, v};
     for (int i = 0; i < p->n; i++)
         if (reads_build(p->f, p->v[i].e) == build)
-            v[s.n++] = (struct pl_term){p->v[i].e, p->v[i].factor * by};
+            v[s.n++] = (struct pl_term){p->v[i].e, p->v[i].factor * by, p->v[i].form};
     return s;
 }
 
@@ -129,7 +130,7 @@ bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b)
 {
     bool same = a->n == b->n;
     for (int i = 0; same && i < a->n; i++)
-        same = a->v[i].factor == b->v[i].factor && fe_expr_eq(a->v[i].e, b->v[i].e);
+        same = a->v[i].factor == b->v[i].factor && a->v[i].form == b->v[i].form && fe_expr_eq(a->v[i].e, b->v[i].e);
     return same;
 }
 
@@ -196,6 +197,58 @@ static enum fe_op mirrored(enum fe_op op)
     return op == FE_LT ? FE_GT : op == FE_LE ? FE_GE : op == FE_GT ? FE_LT : op == FE_GE ? FE_LE : op;
 }
 
+/* ---- sums of squares ---------------------------------------------------------------------------------------- */
+
+static bool is_square(const struct fe_expr *e)
+{
+    return e->op == FE_MUL && fe_expr_eq(e->args[0], e->args[1]);
+}
+
+static bool is_sum_of_squares(const struct fe_expr *e)
+{
+    if (e->op == FE_ADD)
+        return is_sum_of_squares(e->args[0]) && is_sum_of_squares(e->args[1]);
+    return is_square(e);
+}
+
+/* x <= end, or -x <= end. */
+static void push_side(struct finder *f, enum fe_op op, const struct fe_expr *x, const struct pl_term *end, int sign)
+{
+    struct parts p = {.f = f, .arithmetic = true, .single = x->type.kind == HD_FLOAT32};
+    if (!add_terms(&p, x, sign) || p.n == TERMS_MAX)
+        return;
+    p.v[p.n++] = *end;
+    push_comparison(f, &p, op, false, true);
+}
+
+static void push_squares(struct finder *f, enum fe_op op, const struct fe_expr *e, const struct pl_term *end)
+{
+    for (int i = 0; e->op == FE_ADD && i < e->nargs; i++)
+        push_squares(f, op, e->args[i], end);
+    if (e->op == FE_ADD)
+        return;
+    push_side(f, op, e->args[0], end, 1);
+    push_side(f, op, e->args[0], end, -1);
+}
+
+/* x * x + y * y <= r, or its root <= r: no square is larger than the sum, as rounding never makes one of two numbers that
+ * are not negative larger than their sum. So |x| is at most the root of |r|, or |r|. */
+static void find_squares(struct finder *f, enum fe_op op, const struct fe_expr *sum, const struct fe_expr *r)
+{
+    struct pl_term end = {.e = r, .factor = -1, .form = PL_TERM_ROOT};
+    const struct fe_plan *plan = f->c->plan;
+    while (sum->op == FE_CAST && hd_type_is_float(sum->args[0]->type) && sum->type.kind == HD_FLOAT64)
+        sum = sum->args[0];
+    if (sum->op == FE_SQRT) {
+        sum = sum->args[0];
+        end.form = PL_TERM_MAGNITUDE;
+    }
+    if (!f->squares || !hd_type_is_float(sum->type) || !is_sum_of_squares(sum) || reads_build(f, r) ||
+        pl_typed_may_fail(plan, f->join, sum) || pl_typed_may_fail(plan, f->join, r))
+        return;
+    push_squares(f, op, sum, &end);
+}
+
 /* |x| <= d is x <= d and -x <= d. */
 static void find_in(struct finder *f, const struct fe_expr *e)
 {
@@ -203,6 +256,10 @@ static void find_in(struct finder *f, const struct fe_expr *e)
         return;
     const struct fe_expr *l = e->args[0], *r = e->args[1];
     enum fe_op op = e->op;
+    if (op == FE_LT || op == FE_LE)
+        find_squares(f, op, l, r);
+    if (op == FE_GT || op == FE_GE)
+        find_squares(f, mirrored(op), r, l);
     if (r->op == FE_ABS && l->op != FE_ABS) {
         l = e->args[1];
         r = e->args[0];
@@ -217,9 +274,9 @@ static void find_in(struct finder *f, const struct fe_expr *e)
 }
 
 static struct finder found_in(struct ctx *c, const struct fe_node *join, const struct fe_expr *const *v, int n, int lo,
-                              int hi)
+                              int hi, bool squares)
 {
-    struct finder f = {.c = c, .join = join, .lo = lo, .hi = hi, .ends = HD_NEWN(c->a, int, n + 1)};
+    struct finder f = {.c = c, .join = join, .lo = lo, .hi = hi, .squares = squares, .ends = HD_NEWN(c->a, int, n + 1)};
     for (int i = 0; i < n; i++) {
         f.from = i;
         find_in(&f, v[i]);
@@ -272,6 +329,14 @@ static bool excludes_nan(const found_vec *f, const struct pl_sum *of)
     return false;
 }
 
+static bool has_root(const struct pl_sum *s)
+{
+    bool has = false;
+    for (int i = 0; i < s->n; i++)
+        has |= s->v[i].form != PL_TERM_SELF;
+    return has;
+}
+
 static struct pl_interval *gather(struct hd_arena *a, const found_vec *f, const struct found *first)
 {
     struct pl_interval *x = HD_NEW(a, struct pl_interval);
@@ -288,6 +353,7 @@ static struct pl_interval *gather(struct hd_arena *a, const found_vec *f, const 
         bool usable = x->is_float ? g->low || nan_out || !g->bound.with_nan : fits(&g->bound.at, x->scale);
         if (!pl_same_sum(&g->of, &x->of) || !usable)
             continue;
+        x->squares |= has_root(&g->bound.at);
         if (g->low)
             push_bound(a, &x->low, &x->nlow, &g->bound);
         else
@@ -313,9 +379,9 @@ static const struct pl_interval *with_end(struct hd_arena *a, const found_vec *f
 }
 
 const struct pl_interval *pl_find_interval(struct ctx *c, const struct fe_node *join, const struct fe_expr *const *v,
-                                           int n, int lo, int hi, const struct pl_interval **reach)
+                                           int n, int lo, int hi, bool squares, const struct pl_interval **reach)
 {
-    struct finder f = found_in(c, join, v, n, lo, hi);
+    struct finder f = found_in(c, join, v, n, lo, hi, squares);
     const struct pl_interval *best = NULL;
     *reach = NULL;
     for (int i = 0; i < f.v.n; i++) {
@@ -393,7 +459,7 @@ const struct pl_interval *pl_find_exact_interval(struct ctx *c, const struct fe_
                                                  const struct fe_expr *const *v, int n, int lo, int hi,
                                                  const char **why_not)
 {
-    struct finder f = found_in(c, join, v, n, lo, hi);
+    struct finder f = found_in(c, join, v, n, lo, hi, false);
     *why_not = "the condition is not a range of one build value";
     for (int i = 0; i < f.v.n; i++) {
         const struct pl_interval *x = gather(c->a, &f.v, &f.v.v[i]);

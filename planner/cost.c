@@ -53,6 +53,12 @@ double pl_cost_band(double rows, double probe, double pairs, int comparisons)
     return probe * log2(HD_MAX(rows, 2)) * ns_search_level + pairs * (NS_MATCH + ns_comparison * comparisons);
 }
 
+double pl_cost_near(double build, bool in_order, double probe)
+{
+    enum { NS_PART = 4, PART_ROWS = 1024 };
+    return (in_order ? pl_cost_in_order(build, 1) : pl_cost_sort(build, 1)) + probe * (1 + build / PART_ROWS) * NS_PART;
+}
+
 double pl_cost_search(double build, bool in_order, double probe, double pairs, int comparisons)
 {
     return (in_order ? pl_cost_in_order(build, 1) : pl_cost_sort(build, 1)) +

@@ -88,6 +88,17 @@ int join_expand_all(struct ctx *c, struct join *j, enum pl_probe_kind how, struc
 struct handle **join_side_env(struct ctx *c, const struct join *j, struct handle *const *cols, bool build);
 /* Sorts the build side b, stores it as st, and adds the search for a probe row's matches to j->s; fills j->bcols. */
 int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_kind how, struct stored *st);
+/* Loops over pairs in the order of a range (physical.h, `search` of PL_WAY_ALL). The rows of s, whose columns are numbered
+ * from lo, are stored sorted by the word of x; before the level opens a probe row has its bounds of that, which are tested
+ * on each pair: where rows meet those behind them alone (later), the upper one. */
+struct pl_band_slots {
+    int low, high;
+};
+int join_store_in_order(struct ctx *c, struct stream *s, int lo, const struct pl_interval *x, const struct pl_node *n,
+                        const bool *want, const bool *by_row, const char *name, struct stored *st);
+int join_bound_pairs(struct ctx *c, struct join *j, struct pl_band_slots *b);
+int join_filter_band(struct ctx *c, struct join *j, const struct stored *st, struct handle *row, bool later,
+                     const struct pl_band_slots *b);
 int join_mark_output(struct ctx *c, struct join *j, struct handle *mark, struct stream *out);
 /* Kinds that need a second look at the probe rows. b: the build side's rows where a table is built. */
 /* A full join that searches a column and has no other condition: in one pass, and one over the table for its rest. */

@@ -6,6 +6,7 @@
 #include "planner/join.h"
 #include "planner/lower_expr.h"
 #include "planner/lower_value.h"
+#include "planner/physical_search.h"
 #include "planner/search_word.h"
 
 /* The words of both sides. */
@@ -89,15 +90,16 @@ static int make_words(struct ctx *c, struct join *j, const struct stream *b, str
 }
 
 /* Rows with NULL in a word match nothing: they are dropped, unless they come out of the join all the same. */
-static void settle_null(struct ctx *c, const struct join *j, struct open_pipeline *p, int64_t instead, struct pl_val *v)
+static void settle_null(struct ctx *c, bool dropped, struct open_pipeline *p, int64_t instead, const char *path,
+                        struct pl_val *v)
 {
     if (!v->nullable)
         return;
     v->expr = pb_slot_expr(c, p, pb_let(c, p, "word", *v));
     int args[2] = {v->expr, pb_const_int(c, RT_I64, instead)};
-    if (j->kind != FE_FULL) {
+    if (dropped) {
         int null = pb_op(c, FE_IS_NULL, RT_BOOL, false, 1, &v->expr);
-        pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, j->node->path);
+        pb_filter(c, p, pb_op(c, FE_NOT, RT_BOOL, false, 1, &null), 0.95, path);
     }
     v->expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, args);
     v->nullable = false;
@@ -106,9 +108,9 @@ static void settle_null(struct ctx *c, const struct join *j, struct open_pipelin
 static void settle_nulls(struct ctx *c, const struct join *j, struct open_pipeline *p, struct words *w)
 {
     for (int i = 0; i < w->n; i++)
-        settle_null(c, j, p, INT64_MAX, &w->build[i]);
+        settle_null(c, j->kind != FE_FULL, p, INT64_MAX, j->node->path, &w->build[i]);
     if (w->far.expr >= 0)
-        settle_null(c, j, p, INT64_MIN, &w->far);
+        settle_null(c, j->kind != FE_FULL, p, INT64_MIN, j->node->path, &w->far);
 }
 
 static void expand(struct ctx *c, struct join *j, enum pl_probe_kind how, const struct words *w,
@@ -157,5 +159,54 @@ int join_search(struct ctx *c, struct join *j, struct stream *b, enum pl_probe_k
                                   : "",
             j->d->search->range ? " for a range" : "");
     expand(c, j, how, &w, st);
+    return 0;
+}
+
+/* ---- loops over pairs in order -------------------------------------------------------------------------------- */
+
+int join_store_in_order(struct ctx *c, struct stream *s, int lo, const struct pl_interval *x, const struct pl_node *n,
+                        const bool *want, const bool *by_row, const char *name, struct stored *st)
+{
+    struct open_pipeline *p = pipeline_of(c, s);
+    struct handle **env = HD_NEWN(c->a, struct handle *, lo + s->ncols + 1);
+    memcpy(env + lo, s->cols, sizeof *env * (size_t)s->ncols);
+    struct handle *order = h_expr(c, x->of.v[0].e, env);
+    struct pl_val word;
+    HD_TRY(sw_word(c, p, env, x, &word));
+    settle_null(c, true, p, INT64_MAX, n->path, &word);
+    return store_sorted(c, s, &word, &order, 1, NULL, want, by_row, name, n->path, st);
+}
+
+/* A bound that no word reaches stands for NULL. */
+static int bound_slot(struct ctx *c, struct open_pipeline *p, struct pl_val *v, int64_t instead)
+{
+    int args[2] = {v->expr, pb_const_int(c, RT_I64, instead)};
+    if (v->nullable)
+        v->expr = pb_op(c, FE_COALESCE, RT_I64, false, 2, args);
+    v->nullable = false;
+    return pb_let(c, p, "bound", *v);
+}
+
+int join_bound_pairs(struct ctx *c, struct join *j, struct pl_band_slots *b)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    struct pl_val low, high;
+    HD_TRY(sw_bounds(c, p, join_side_env(c, j, j->s.cols, false), j->d->search->range, &low, &high));
+    b->low = bound_slot(c, p, &low, INT64_MAX);
+    b->high = bound_slot(c, p, &high, INT64_MIN);
+    return 0;
+}
+
+int join_filter_band(struct ctx *c, struct join *j, const struct stored *st, struct handle *row, bool later,
+                     const struct pl_band_slots *b)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    struct pl_val word;
+    HD_TRY(h_value(c, p, h_field(c, st->state, 0, row), &word));
+    for (int low = 0; low < 2 - later; low++) {
+        int args[2] = {word.expr, pb_slot_expr(c, p, low ? b->low : b->high)};
+        pb_filter(c, p, pb_op(c, low ? FE_GE : FE_LE, RT_BOOL, false, 2, args), low ? 1 : pl_search_share(j->d->search),
+                  j->node->path);
+    }
     return 0;
 }

@@ -22,6 +22,49 @@ static bool fits_column(enum rt_phys p)
     HD_BUG("physical type %d", (int)p);
 }
 
+/* ---- runs of rows -------------------------------------------------------------------------------------------- */
+
+/* The step that loads the field by which the level's state is sorted, into this slot; -1: none does. */
+static int loads_order(const struct ctx *c, const struct pl_pipeline *q, int slot)
+{
+    int first = q->levels[1].first_step, state = q->steps[first - 1].state;
+    const struct rt_state *st = &c->states.v[state];
+    for (int i = first; i < first + q->loop.others; i++) {
+        const struct pl_step *s = &q->steps[i];
+        if (s->kind == PL_STEP_LOAD_FIELD && s->slot == slot && s->state == state && st->nsort > 0 &&
+            st->sort[0].field == s->field && !st->sort[0].desc && q->slots[slot].phys == RT_I64 &&
+            !q->slots[slot].nullable)
+            return i;
+    }
+    return -1;
+}
+
+static bool is_carried(const struct pl_pipeline *q, int slot)
+{
+    for (int i = 0; i < q->levels[1].nslots; i++)
+        if (q->levels[1].slots[i] == slot)
+            return !q->slots[slot].nullable;
+    return false;
+}
+
+static void find_run(const struct ctx *c, struct pl_pipeline *q)
+{
+    struct pl_loop *l = &q->loop;
+    l->first = l->last = (struct pl_run_end){-1, -1, -1};
+    for (int i = q->levels[1].first_step + l->others; i < l->tested; i++) {
+        const struct pl_expr *x = q->steps[i].kind == PL_STEP_FILTER ? &c->exprs.v[q->steps[i].expr] : NULL;
+        if (!x || (x->op != FE_LE && x->op != FE_GE))
+            continue;
+        const struct pl_expr *word = &c->exprs.v[x->args[0]], *bound = &c->exprs.v[x->args[1]];
+        struct pl_run_end *end = x->op == FE_LE ? &l->last : &l->first;
+        int load = word->op == FE_COL ? loads_order(c, q, word->slot) : -1;
+        if (load >= 0 && bound->op == FE_COL && is_carried(q, bound->slot) && end->step < 0)
+            *end = (struct pl_run_end){i, load, bound->slot};
+    }
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------- */
+
 /* From the last of the others to the first: what do pairs want of it? */
 static int choose_columns(const struct ctx *c, struct pl_pipeline *q)
 {
@@ -31,7 +74,8 @@ static int choose_columns(const struct ctx *c, struct pl_pipeline *q)
     l->how = HD_NEWN(c->a, enum pl_other, l->others + 1);
     pl_sink_reads(c->exprs.v, &q->sink, read);
     for (int i = first + l->others; i < q->nsteps; i++)
-        pl_step_reads(c->exprs.v, &q->steps[i], read);
+        if (i != l->first.step && i != l->last.step)
+            pl_step_reads(c->exprs.v, &q->steps[i], read);
     for (int i = l->others - 1; i >= 0; i--) {
         const struct pl_step *s = &q->steps[first + i];
         const struct pl_slot *slot = &q->slots[s->slot];
@@ -58,6 +102,7 @@ static int count_copies(const struct ctx *c, const struct pl_pipeline *q)
 void pl_size_part(const struct ctx *c, struct pl_pipeline *q)
 {
     struct pl_loop *l = &q->loop;
+    find_run(c, q);
     int bytes = choose_columns(c, q);
     for (l->part_rows = PART_ROWS_MAX; l->part_rows > PART_ROWS_MIN && l->part_rows * bytes > COLUMN_BYTES;)
         l->part_rows /= 2;

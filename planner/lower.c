@@ -5,6 +5,7 @@
 
 #include "planner/build.h"
 #include "planner/handle.h"
+#include "planner/join.h"
 #include "planner/lower_agg.h"
 #include "planner/lower_join.h"
 #include "planner/lower_pairs.h"
@@ -41,7 +42,11 @@ static int lower_project(struct ctx *c, const struct fe_node *n, const struct st
 static int lower_keep(struct ctx *c, const struct pl_node *n, struct stream *in, struct stream *out)
 {
     struct stored *st = HD_NEW(c->a, struct stored);
-    HD_TRY(store_stream(c, in, n->u.keep.want, n->u.keep.by_row, n->u.keep.name, n->path, st));
+    if (n->u.keep.range)
+        HD_TRY(join_store_in_order(c, in, in->ncols, n->u.keep.range, n, n->u.keep.want, n->u.keep.by_row,
+                                   n->u.keep.name, st));
+    else
+        HD_TRY(store_stream(c, in, n->u.keep.want, n->u.keep.by_row, n->u.keep.name, n->path, st));
     c->kept[n->id] = st;
     *out = (struct stream){.pipeline = -1, .rows = st};
     if (n->u.keep.uses)

@@ -15,9 +15,18 @@
 static int all_pairs(struct ctx *c, struct join *j, struct stream *b, struct stream *out)
 {
     struct stored st;
-    HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, &st));
+    struct pl_band_slots band;
+    int lo = j->d->swapped ? 0 : j->d->nleft;
+    if (j->d->search) {
+        HD_TRY(join_bound_pairs(c, j, &band));
+        HD_TRY(join_store_in_order(c, b, lo, j->d->search->range, j->node, j->d->keep, j->d->by_row, "sorted", &st));
+    } else {
+        HD_TRY(store_stream(c, b, j->d->keep, j->d->by_row, "rows", j->node->path, &st));
+    }
     c->states.v[st.state].single = j->d->single;
     HD_TRY(join_expand_all(c, j, join_how(j->kind), &st));
+    if (j->d->search)
+        HD_TRY(join_filter_band(c, j, &st, j->brow, false, &band));
     HD_TRY(join_filter_rest(c, j));
     return join_output(c, j, out);
 }

@@ -10,11 +10,41 @@
 #include "planner/handle.h"
 #include "planner/join.h"
 #include "planner/need.h"
+#include "planner/physical_search.h"
 #include "planner/typed.h"
 
 static double pairs_of(double rows)
 {
     return HD_MAX(1, rows * (rows - 1) / 2);
+}
+
+/* Sorts what is kept by a coordinate, if the predicate bounds how far pairs are apart in it and that is cheaper. What it
+ * costs, < 0: it cannot be. */
+static double choose_order(struct ctx *c, const struct fe_node *n, const struct pl_node *in, bool kept,
+                           struct pl_node *p)
+{
+    struct pl_join *j = &p->u.join;
+    j->tjoin = n;
+    struct pl_search *s = kept || c->opt.on_gpu ? NULL : pl_find_near(c, j); /* no GPU has been timed */
+    if (!s)
+        return -1;
+    double order = pl_price_near(s, pairs_of(in->rows), in->rows, in->rows, false, j->nrest);
+    if (order >= pl_cost_loop(pairs_of(in->rows), j->nrest))
+        return order;
+    j->search = s;
+    p->inputs[0]->u.keep.range = s->range;
+    return order;
+}
+
+static void tell_way(struct ctx *c, struct pl_node *p, double order)
+{
+    struct pl_decision *d = pl_decide(c, p, "way");
+    pl_decide_way(c, d, "loop", pl_cost_loop(pairs_of(p->inputs[0]->rows), p->u.join.nrest),
+                  "each row with those behind it");
+    if (order < 0)
+        return;
+    pl_decide_way(c, d, "loop in order", order, NULL);
+    pl_decide_take(d, p->u.join.search ? "loop in order" : "loop");
 }
 
 struct pl_node *pl_physical_pairs(struct ctx *c, const struct fe_node *n, struct pl_node *in)
@@ -31,8 +61,7 @@ struct pl_node *pl_physical_pairs(struct ctx *c, const struct fe_node *n, struct
     j->probe = j->build = keep;
     if (n->u.pairs.pred)
         pl_conjuncts(c->a, n->u.pairs.pred, &j->rest, &j->nrest);
-    struct pl_decision *d = pl_decide(c, p, "way");
-    pl_decide_way(c, d, "loop", pl_cost_loop(pairs_of(in->rows), j->nrest), "each row with those behind it");
+    tell_way(c, p, choose_order(c, n, in, kept, p));
     return p;
 }
 
@@ -69,6 +98,9 @@ int lower_pairs(struct ctx *c, const struct pl_node *n, const struct stream *in,
     struct join j = {.node = (struct pl_node *)(uintptr_t)n, .d = &n->u.join, .n = n->n, .kind = FE_INNER};
     j.s = stream_over(c, st, n->path);
     struct open_pipeline *p = pipeline_of(c, &j.s);
+    struct pl_band_slots band;
+    if (j.d->search)
+        HD_TRY(join_bound_pairs(c, &j, &band));
     int slot = pb_slot(c, p, "later row", RT_I32, false), a_n = pb_arg_state(c, RT_ARG_STATE_NROWS, st->state, 0);
     struct pl_step *s = pb_step(c, p, PL_STEP_EXPAND_LATER, n->path);
     s->state = st->state;
@@ -80,7 +112,10 @@ int lower_pairs(struct ctx *c, const struct pl_node *n, const struct stream *in,
     set_rows(&j, st);
     p->est = j.s.est;
     note(c, n, j.s.est);
-    join_stored_columns(c, &j, st, h_row(c, slot, NULL, st->state, false));
+    struct handle *later = h_row(c, slot, NULL, st->state, false);
+    join_stored_columns(c, &j, st, later);
+    if (j.d->search)
+        HD_TRY(join_filter_band(c, &j, st, later, true, &band));
     HD_TRY(join_filter_rest(c, &j));
     return join_output(c, &j, out);
 }

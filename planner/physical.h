@@ -104,8 +104,9 @@ struct pl_join {
     double *rest_share, *build_share, *key_share; /* of the rows, estimated, for which each of rest, build_only holds,
                                                      and (pl_looks_up(way)) in which each pair of keys is equal */
     const bool *by_row; /* PL_WAY_ALL, PL_WAY_SEARCH: [kept build column] by the id of its row */
-    const struct pl_search
-        *search; /* PL_WAY_SEARCH, PL_WAY_BAND: nkeys is 0, conjuncts on pairs have what it leaves of the keys */
+    /* PL_WAY_ALL: pairs lie in its range, and rows of the build side are sorted by that; NULL: all pairs. PL_WAY_SEARCH,
+     * PL_WAY_BAND: nkeys is 0, conjuncts on pairs have what it leaves of the keys. */
+    const struct pl_search *search;
     const struct pl_table *table; /* PL_WAY_BUILD: what is built (physical_table.h) */
     const bool *keep; /* build columns that outputs or conjuncts read; NULL: all */
     const bool *want; /* probe columns likewise */
@@ -196,6 +197,9 @@ struct pl_node {
             const bool *want; /* columns that are kept; NULL: all */
             const bool *by_row; /* [kept column] by the id of its row */
             bool looped; /* rows are read again and again: only strings by the ids of their rows */
+            const struct pl_interval
+                *range; /* rows are sorted by what this is about, of the right input of pairs; NULL:
+                                                they are not */
             int uses; /* > 0: a shared subplan with so many */
         } keep;
     } u;

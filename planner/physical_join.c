@@ -2,6 +2,7 @@
  * is answered. */
 #include "planner/physical_join.h"
 
+#include "planner/bounds.h"
 #include "planner/cost.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
@@ -33,9 +34,10 @@ struct sides {
     struct pl_join j;
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
-    double build, key, fk, child, column, loop, search, band; /* ns of each way, < 0: not possible */
+    double build, key, fk, child, column, loop, search, band, near; /* ns of each way, < 0: not possible */
     const char *no_build, *no_key, *no_fk, *no_search;
     struct pl_search *found; /* NULL: none */
+    struct pl_search *order; /* of a loop over pairs that are near each other; NULL: there is no such */
     bool merges; /* found by key alone, in the order in which both sides come */
     double best; /* ns of the cheapest, with the scan of the probe side */
 };
@@ -237,6 +239,18 @@ static void price_search(struct ctx *c, struct sides *s)
                                       pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
 }
 
+/* A warp of a GPU leaves rows out by what all of its own rows want: these must be near each other. */
+static void price_near(struct ctx *c, struct sides *s)
+{
+    const struct pl_join *j = &s->j;
+    double build = est_rows(c, j->tbuild), probe = est_rows(c, j->tprobe);
+    s->near = -1;
+    s->order = j->kind == FE_INNER && j->strategy == FE_AUTO && !c->opt.on_gpu ? pl_find_near(c, j) : NULL;
+    if (s->order)
+        s->near = pl_price_near(s->order, build * probe, build, probe,
+                                pl_comes_by(j->tbuild, s->order->range, j->swapped ? 0 : j->nleft, false), j->nrest);
+}
+
 /* A plan that asks for no way gets a search where it has no keys, where they find many rows and the rest of the
  * condition is a range, or where both sides come in the order of the key. */
 static bool prefers_search(const struct ctx *c, const struct sides *s, double best)
@@ -331,6 +345,7 @@ static void price(struct ctx *c, struct sides *s)
     price_child(c, s, &sfk, &skey, &within);
     price_column(c, s, &ckey);
     price_search(c, s);
+    price_near(c, s);
     if (!looks_up && !loops) {
         s->key = s->fk = s->child = -1;
         s->column = j->strategy == FE_MERGE ? s->column : -1;
@@ -372,6 +387,11 @@ static void price(struct ctx *c, struct sides *s)
     if (s->band >= 0 && s->band < best) {
         best = s->band;
         j->way = PL_WAY_BAND;
+    }
+    if (s->near >= 0 && s->near < best) {
+        best = s->near;
+        j->way = PL_WAY_ALL;
+        j->search = s->order;
     }
     if (pl_looks_up(j->way) && j->nkeys)
         uncast_key(c, j);
@@ -500,10 +520,14 @@ static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
     struct pl_decision *d = pl_decide(c, p, "way");
     if (p->n->u.join.nkeys == 0) {
         pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop,
-                      s->j.way != PL_WAY_ALL     ? NULL
-                      : s->j.strategy == FE_LOOP ? "the plan asks for it"
-                                                 : "no keys");
+                      s->j.way != PL_WAY_ALL || s->j.search ? NULL
+                      : s->j.strategy == FE_LOOP            ? "the plan asks for it"
+                                                            : "no keys");
         tell_search(c, d, s);
+        if (s->near >= 0)
+            pl_decide_way(c, d, "loop in order", s->near, NULL);
+        if (s->near >= 0)
+            pl_decide_take(d, s->j.way == PL_WAY_ALL && s->j.search ? "loop in order" : way_name(s->j.way));
         return;
     }
     pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);

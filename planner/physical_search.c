@@ -39,8 +39,9 @@ struct pl_search *pl_find_search(struct ctx *c, const struct pl_join *j)
 {
     struct pl_search *s = HD_NEW(c->a, struct pl_search);
     int lo = j->swapped ? 0 : j->nleft;
+    bool squares = !j->nkeys || j->strategy != FE_AUTO; /* else keys have found what is near */
     *s = (struct pl_search){.nkeys = j->nkeys, .pkeys = j->pkeys, .bkeys = j->bkeys, .null_equal = j->null_equal};
-    s->range = pl_find_interval(c, j->tjoin, j->rest, j->nrest, lo, lo + j->nbuilt, &s->reach);
+    s->range = pl_find_interval(c, j->tjoin, j->rest, j->nrest, lo, lo + j->nbuilt, squares, &s->reach);
     if (s->nkeys) /* a running maximum knows nothing of keys */
         s->reach = NULL;
     if (j->single || (!s->range && !s->nkeys))
@@ -112,6 +113,41 @@ double pl_price_search(const struct ctx *c, const struct pl_join *j, const struc
                           j->nrest);
 }
 
+static bool gives_end(const struct pl_bound *v, int n, int conjunct)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i].from == conjunct)
+            return true;
+    return false;
+}
+
+static void mark_found(struct ctx *c, struct pl_search *s, int nrest)
+{
+    const struct pl_interval *r = s->range;
+    s->found = HD_NEWN(c->a, bool, nrest + 1);
+    for (int i = 0; i < nrest; i++)
+        s->found[i] = gives_end(r->low, r->nlow, i) || gives_end(r->high, r->nhigh, i);
+}
+
+struct pl_search *pl_find_near(struct ctx *c, const struct pl_join *j)
+{
+    struct pl_search *s = HD_NEW(c->a, struct pl_search);
+    int lo = j->swapped ? 0 : j->nleft;
+    s->range = pl_find_interval(c, j->tjoin, j->rest, j->nrest, lo, lo + j->nbuilt, true, &s->reach);
+    if (!s->range || !s->range->squares || !s->range->nlow || !s->range->nhigh || j->nkeys || j->single)
+        return NULL;
+    s->reach = NULL;
+    s->exact = true;
+    mark_found(c, s, j->nrest);
+    return s;
+}
+
+double pl_price_near(const struct pl_search *s, double pairs, double build, double probe, bool in_order,
+                     int comparisons)
+{
+    return pl_cost_near(build, in_order, probe) + pl_cost_loop(pairs * pl_search_share(s), comparisons);
+}
+
 int pl_band_column(const struct pl_join *j, const struct pl_search *s)
 {
     const struct fe_table *t = node_table(j->tbuild);
@@ -132,14 +168,6 @@ double pl_price_band(const struct ctx *c, const struct pl_join *j, const struct 
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j)
 {
     return pl_cost_loop(est_rows(c, j->tprobe) * rows_of_key(c, j), j->nrest);
-}
-
-static bool gives_end(const struct pl_bound *v, int n, int conjunct)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i].from == conjunct)
-            return true;
-    return false;
 }
 
 void pl_take_search(struct ctx *c, const struct fe_node *n, struct pl_join *j, struct pl_search *s)

@@ -17,6 +17,11 @@ double pl_price_search(const struct ctx *c, const struct pl_join *j, const struc
  * there. */
 int pl_band_column(const struct pl_join *j, const struct pl_search *s);
 double pl_price_band(const struct ctx *c, const struct pl_join *j, const struct pl_search *s);
+/* A range in which pairs lie that a sum of squares bounds, for a loop in its order; NULL: none. What that costs: rows are
+ * sorted unless they come so, each probe row looks at every part of them, and at the pairs of the range. */
+struct pl_search *pl_find_near(struct ctx *c, const struct pl_join *j);
+double pl_price_near(const struct pl_search *s, double pairs, double build, double probe, bool in_order,
+                     int comparisons);
 /* Comparing all rows that have a probe row's keys, beside finding them. */
 double pl_price_pairs(const struct ctx *c, const struct pl_join *j);
 /* j becomes that search of typed node n: where words do not tell keys apart, keys are conjuncts on pairs. */

@@ -238,6 +238,11 @@ struct pl_loop {
     bool later; /* a row of the source, which are those of the state, meets those behind it alone */
     int part_rows; /* of the state, which a CPU takes with all source rows of a morsel */
     enum pl_other *how; /* by step of the others */
+    /* Filters by which a part, whose state is sorted by its first field, has pairs in a run of its rows alone: those up to
+     * a bound of the source's row, and those from one on. A CPU searches for the ends of the run instead. */
+    struct pl_run_end {
+        int step, load, slot; /* the filter, -1: none; what loads the state's field; the bound */
+    } last, first;
     int part_copies; /* of 32-bit counts by group while a part lasts; 0: the sink's rows are counted in */
     bool counts; /* on a CPU groups of a run of pairs are computed first, then each is counted */
     int top; /* > 0: of the pairs of a row of the source as many as that can stay, and those that tie with the last by

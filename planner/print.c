@@ -227,6 +227,8 @@ static void print_part(const struct printer *w, const struct pl_loop *l)
     hd_strbuf_addf(w->o, " [cpu: parts of %d rows, %d columns", l->part_rows, columns);
     if (l->part_copies)
         hd_strbuf_addf(w->o, ", %d %s of counts", l->part_copies, l->part_copies > 1 ? "copies" : "copy");
+    if (l->last.step >= 0 || l->first.step >= 0)
+        hd_strbuf_adds(w->o, ", runs");
     hd_strbuf_adds(w->o, "]");
 }
 

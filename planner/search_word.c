@@ -96,6 +96,16 @@ static int as_f64(struct ctx *c, struct pl_val *v, const char *path)
     return 0;
 }
 
+/* The square of a number below 2^-74, a float32, is rounded to 0: what is so small is not told apart. */
+static int magnitude_of(struct ctx *c, const struct pl_term *t, const struct pl_val *v)
+{
+    const double tiny = 0x1p-60;
+    bool root = t->form == PL_TERM_ROOT;
+    int e = op1(c, FE_ABS, RT_F64, v->nullable, v->expr);
+    e = op2(c, FE_ADD, RT_F64, v->nullable, e, const_f64(c, root ? tiny * tiny : tiny));
+    return root ? op1(c, FE_SQRT, RT_F64, v->nullable, e) : e;
+}
+
 /* The sum, and that of the magnitudes added to *room (expr -1: none yet). */
 static int float_sum(struct ctx *c, struct open_pipeline *p, struct handle *const *env, const struct pl_sum *s,
                      struct pl_val *sum, struct pl_val *room)
@@ -105,6 +115,8 @@ static int float_sum(struct ctx *c, struct open_pipeline *p, struct handle *cons
         struct pl_val v;
         HD_TRY(lx_expr(c, p, env, s->v[i].e, &v));
         HD_TRY(as_f64(c, &v, s->v[i].e->path));
+        if (s->v[i].form != PL_TERM_SELF)
+            v.expr = magnitude_of(c, &s->v[i], &v);
         int large = op1(c, FE_ABS, RT_F64, v.nullable, v.expr);
         if (s->v[i].factor < 0)
             v.expr = op1(c, FE_NEG, RT_F64, v.nullable, v.expr);

@@ -48,9 +48,29 @@ static bool check_part(struct vf *v, const struct pl_loop *l)
         enum pl_other how = i < first + l->others ? l->how[i - first] : PL_OTHER_AGAIN;
         VF_CHECK(v, LOOP_PART, how != PL_OTHER_UNREAD || !read[s->slot]);
         VF_CHECK(v, LOOP_PART, how != PL_OTHER_COLUMN || rt_phys_size(p->slots[s->slot].phys) <= 8);
-        if (how == PL_OTHER_AGAIN)
+        if (how == PL_OTHER_AGAIN && i != l->last.step && i != l->first.step)
             pl_step_reads(v->g->exprs, s, read);
     }
+    return true;
+}
+
+/* The filter says of the field by which the state is sorted that it lies on this side of the bound. */
+static bool check_run(struct vf *v, const struct pl_loop *l, const struct pl_run_end *e, enum fe_op op)
+{
+    const struct pl_pipeline *p = v->p;
+    int first = p->levels[1].first_step;
+    if (e->step < 0)
+        return true;
+    VF_CHECK(v, LOOP_RUN, e->step >= first + l->others && e->step < l->tested && e->load >= first);
+    VF_CHECK(v, LOOP_RUN, e->load < first + l->others && p->steps[e->step].kind == PL_STEP_FILTER);
+    const struct pl_step *load = &p->steps[e->load];
+    const struct pl_expr *x = &v->g->exprs[p->steps[e->step].expr];
+    VF_CHECK(v, LOOP_RUN, load->kind == PL_STEP_LOAD_FIELD && load->state == p->steps[first - 1].state);
+    const struct rt_state *st = &v->spec->states[load->state];
+    VF_CHECK(v, LOOP_RUN, st->nsort > 0 && st->sort[0].field == load->field && !st->sort[0].desc);
+    VF_CHECK(v, LOOP_RUN, st->fields[load->field].phys == RT_I64 && st->fields[load->field].valid_offset < 0);
+    VF_CHECK(v, LOOP_RUN, x->op == op && v->g->exprs[x->args[0]].slot == load->slot);
+    VF_CHECK(v, LOOP_RUN, v->g->exprs[x->args[1]].slot == e->slot && !p->slots[e->slot].nullable);
     return true;
 }
 
@@ -129,6 +149,8 @@ bool vf_loop(struct vf *v)
     VF_CHECK(v, LOOP_TESTS, l->tested >= v->p->levels[1].first_step + l->others && l->tested <= v->p->nsteps);
     for (int i = l->tested; i < v->p->nsteps; i++)
         VF_CHECK(v, LOOP_TESTS, pl_step_form(v->p->steps[i].kind)->yields != PL_YIELDS_SOME);
+    VF_TRY(check_run(v, l, &l->last, FE_LE));
+    VF_TRY(check_run(v, l, &l->first, FE_GE));
     VF_TRY(check_part(v, l));
     VF_TRY(check_top(v, l));
     VF_TRY(check_bounds(v, l));
