@@ -254,6 +254,9 @@ class ExprGen:
         if op == "round" and self.rng.random() < 0.7:
             digits = self.rng.randrange(a.type.s)
             args = [a, lit(digits, INT64)]
+            if self.rng.random() < 0.25:
+                args[1].node = self.params(digits, INT64)
+                return self.make(op, decimal(min(38, a.type.p + 1), a.type.s), args, a.lo - 1, a.hi + 1)
         t = decimal(min(38, a.type.p - a.type.s + digits + 1), digits)
         return self.make(op, t, args, a.lo - 1, a.hi + 1)
 

@@ -15,7 +15,7 @@ from gen_range import RangeGen
 from gen_render import Writer, value_text
 from gen_window import WindowGen
 from hdexpr import Node
-from hdtypes import BOOL, DATE, FLOAT32, FLOAT64, INT64, STRING, decimal, unify
+from hdtypes import BOOL, DATE, FLOAT32, FLOAT64, INT64, STRING, decimal, literal_decimal_type, unify
 
 MAX_ROWS = 60000
 MAX_PAIRS = 1500000  # pairs a theta join may look at
@@ -77,6 +77,8 @@ class PlanGen:
         if self.risk and self.rng.random() < 0.7:
             rel = self.risky(rel)
         rel = self.finish(rel)
+        for node in (rel.node, *self.shared.values()):
+            self.parameterise(node)
         plan = {"heddle": 1, "name": "random"}
         if self.params:
             plan["params"] = self.params
@@ -118,6 +120,37 @@ class PlanGen:
         else:
             self.given[name] = form
         return Node("param", name=name, type=t)
+
+    def parameterise(self, node):
+        """A share of the constants beside expressions become parameters."""
+        if isinstance(node, list):
+            for v in node:
+                self.parameterise(v)
+        if not isinstance(node, dict):
+            return
+        for key in [k for k in PARAMETERS if k in node and self.rng.random() < 0.3]:
+            v, written = node[key], None
+            if isinstance(v, int) and not isinstance(v, bool):
+                written = self.rng.choice([{"param": self.param(v, INT64).name}, f":{self.param(v, INT64).name}"])
+            elif isinstance(v, str) and v.startswith("interval '"):
+                _, n, unit = v.split()
+                written = f"interval :{self.param(int(n.strip(chr(39))), INT64).name} {unit}"
+            elif isinstance(v, str) and key == "separator":
+                written = {"param": self.param(v, STRING).name}
+            elif key == "rows" and node.get("op") == "values" and isinstance(v, list):
+                written = self.listed(node)
+            node[key] = written or v
+        for v in node.values():
+            self.parameterise(v)
+
+    def listed(self, node):
+        """Rows of one column, without NULLs and expressions, as a list; None if they are none."""
+        cells = [row[0] for row in node["rows"]]
+        if len(node["columns"]) != 1 or any(v is None or isinstance(v, dict) for v in cells):
+            return None
+        name = self.fresh("p")
+        self.params[name] = {"type": f"list({node['columns'][0]['type']})", "default": cells}
+        return f":{name}"
 
     def exprs(self, rel, risk=None):
         return ExprGen(self.rng, [c.val for c in rel.columns], self.param, self.risk if risk is None else risk)
@@ -575,7 +608,7 @@ class PlanGen:
         return out
 
     def agg_of_rows(self, node, gen, rel):
-        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool", "bits", "moment"]), self.fresh("g")
+        fn, name = self.rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "arg", "bool", "bits", "moment", "ordered", "ordered"]), self.fresh("g")
         agg = {"fn": fn, "as": name}
         node["aggs"].append(agg)
         if fn == "bool":
@@ -587,6 +620,8 @@ class PlanGen:
             return self.bits(agg, gen, rel)
         if fn == "moment":
             return self.moment(agg, gen, rel)
+        if fn == "ordered":
+            return self.of_order(agg, gen, rel)
         if fn == "arg":
             agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
             arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))
@@ -623,6 +658,39 @@ class PlanGen:
         most = Fraction(10) ** 100
         val = Val(None, FLOAT64, True, -most, most, finite=all(a.finite for a in args), inexact=True)
         return Out(agg["as"], renamed(val, agg["as"]), rel.rows)
+
+    def of_order(self, agg, gen, rel):
+        """An aggregate of rows in an order."""
+        fns = ["median", "quantile_cont", "quantile_disc", "quantile_disc", "mode"]
+        fns += ["first", "last"] * (not any(c.val.inexact for c in rel.columns)) + ["string_agg"] * 2 * (rel.rows <= 2000)
+        fn = agg["fn"] = self.rng.choice(fns)
+        arg = gen.string(1) if fn == "string_agg" else gen.number(self.depth()) if fn in ("median", "quantile_cont") else gen.any(self.depth())
+        if fn in ("median", "quantile_cont") and arg.type.kind == "decimal" and arg.type.p > 24:
+            fn = agg["fn"] = "quantile_disc"
+        agg["arg"] = self.write(arg)
+        if fn in ("quantile_cont", "quantile_disc"):
+            q = self.rng.choice(["0.0", "1.0", "0.5", "0.25", "0.90", "0.333"])
+            agg["q"] = self.write(gen.constant(Decimal(q), literal_decimal_type(q)))
+        if fn == "string_agg":
+            self.joined_text(agg, rel)
+        if fn in ("first", "last"):
+            agg["order"] = self.named_order(rel)
+        return Out(agg["as"], renamed(ordered_result(fn, arg), agg["as"]), rel.rows)
+
+    def joined_text(self, agg, rel):
+        if self.rng.random() < 0.6:
+            agg["separator"] = self.rng.choice(["", "; ", "é", "--"])
+        if self.rng.random() < 0.3:
+            agg["distinct"] = True
+        elif self.rng.random() < 0.6 and not any(c.val.inexact for c in rel.columns):
+            agg["order"] = self.named_order(rel)
+
+    def named_order(self, rel):
+        """By columns; they raise nothing."""
+        keys = [{"expr": self.write(c.val)} for c in self.rng.sample(rel.columns, min(len(rel.columns), self.rng.choice([1, 1, 2])))]
+        for key in keys:
+            key.update({k: v for k, v in (("desc", self.rng.random() < 0.5), ("nulls", self.rng.choice(["first", "last"]))) if self.rng.random() < 0.5})
+        return keys
 
     def sum_fits(self, arg, rows):
         s = arg.type.s if arg.type.kind == "decimal" else 0
@@ -811,6 +879,7 @@ class PlanGen:
         return rel
 
 
+PARAMETERS = ("limit", "offset", "n", "preceding", "following", "separator", "rows")
 MOMENTS = ("stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept",
            "regr_count", "regr_r2", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy")
 
@@ -838,6 +907,16 @@ def avg_result(a, rows):
 
 def same_result(a, rows):
     return replace(a, nullable=True, samples=[])
+
+
+def ordered_result(fn, a):
+    if fn == "string_agg":
+        return Val(None, STRING, True, ascii=a.ascii)
+    if fn not in ("median", "quantile_cont"):
+        return same_result(a, 0)
+    if a.type.kind == "decimal":
+        return Val(None, decimal(38, max(6, a.type.s)), True, a.lo - 1, a.hi + 1)
+    return Val(None, FLOAT64, True, a.lo - 1, a.hi + 1, finite=a.finite, bits=None)
 
 
 AGG_RESULT = {"count": count_result, "sum": sum_result, "avg": avg_result, "min": same_result, "max": same_result}

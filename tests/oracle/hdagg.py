@@ -1,15 +1,19 @@
 """Turns aggregate functions into SQL."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 from hdexpr import parse
 from hdmoments import ONE, TWO
-from hdsql import columns_of, guarded
+from hdsql import columns_of, guarded, literal_sql
 from hdtable import Column
-from hdtypes import FLOAT64, INT64, MAX_DIGITS, PlanError, decimal
+from hdtypes import FLOAT64, INT64, MAX_DIGITS, STRING, PlanError, decimal
 
 BOOLS = ("count_if", "bool_and", "bool_or")
 BITS = ("bit_and", "bit_or", "bit_xor")
+QUANTILES = ("quantile_cont", "quantile_disc")
+ORDERED = {"median": set(), "mode": set(), "first": {"order"}, "last": {"order"}, "string_agg": {"order", "separator"},
+           **{fn: {"q"} for fn in QUANTILES}}  # what they take beside an argument
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
 
@@ -24,11 +28,12 @@ class Aggregate:
         agg = self.agg
         nearest = agg["fn"] in ("arg_min", "arg_max")
         two = nearest or agg["fn"] in TWO + ("regr_count",)
-        if set(agg) - {"fn", "arg", "by", "filter", "as", "distinct"} or ("by" in agg) != two or \
-                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + BITS + ONE):
+        known = {"fn", "arg", "by", "filter", "as", "distinct"} | ORDERED.get(agg["fn"], set())
+        if set(agg) - known or ("by" in agg) != two or \
+                not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + BITS + ONE or agg["fn"] in ORDERED):
             raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg", "bit_xor")):
-            raise PlanError(self.path, "distinct goes with the argument of count, sum, avg or bit_xor")
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg", "string_agg")):
+            raise PlanError(self.path, "distinct goes with the argument of count, sum, avg, bit_xor or string_agg")
         self.filter = self.condition("filter") if "filter" in agg else None
         if self.filter and self.filter.err:
             self.owner.check(self.node, self.path + ".filter", f"SELECT 1 FROM {self.rel.cte} WHERE {self.filter.err}",
@@ -42,7 +47,7 @@ class Aggregate:
         if self.arg.err:
             # counting, like `is null`, asks only whether there is a value
             self.owner.check(self.node, self.path + ".arg", f"SELECT 1 FROM {self.rel.cte} WHERE {self.arg.err}",
-                             columns={agg["as"]}, free=self.arg.lax or agg["fn"] == "count")
+                             columns={agg["as"]}, free=self.arg.lax or agg["fn"] in ("count", "first", "last"))
         if agg["fn"] in ONE + TWO + ("regr_count",):
             return self.moment()
         self.unique = "DISTINCT " if agg.get("distinct") else ""
@@ -139,6 +144,69 @@ class Aggregate:
         return f"first({chosen}) FILTER (WHERE {by.sql} IS NOT NULL)", self.arg.type
 
     arg_max = arg_min
+
+    # ---- of rows in an order
+
+    def share(self):
+        """q as a fraction."""
+        if self.agg["fn"] == "median":
+            return Fraction(1, 2)
+        e = parse(self.agg["q"], self.path + ".q")
+        return Fraction(e.value if e.op == "lit" else self.owner.params[e.name][1])
+
+    def plain(self):
+        """The argument, with 0 for -0."""
+        return f"({self.arg.sql} + 0)" if self.arg.type.is_float else self.arg.sql
+
+    def ordered_by(self, terms):
+        """DuckDB refuses to order by a constant."""
+        terms = terms if self.filter or columns_of(parse(self.agg["arg"], self.path)) else terms[:-1]
+        return f" ORDER BY {', '.join(terms)}" if terms else ""
+
+    def values(self, of):
+        return f"list({of}{self.ordered_by([self.plain()])}) FILTER ({self.arg.sql} IS NOT NULL)"
+
+    def quantile_cont(self):
+        t, q = self.number(), self.share()
+        out = decimal(MAX_DIGITS, max(6, t.s)) if t.kind == "decimal" else FLOAT64
+        text = f"CAST({f'CAST({self.plain()} AS DOUBLE)' if t.is_float else self.arg.sql} AS VARCHAR)"
+        scale = out.s if t.kind == "decimal" else -1
+        return f"CAST(hd_between({self.values(text)}, '{q}', {scale}) AS {out.sql()})", out
+
+    median = quantile_cont
+
+    def quantile_disc(self):
+        q, rows = self.share(), f"count({self.arg.sql})"
+        place = f"greatest(({rows} * {q.numerator} + {q.denominator - 1}) // {q.denominator}, 1)"
+        return f"({self.values(self.plain())})[{place}]", self.arg.type
+
+    def mode(self):
+        counts = f"map_entries(histogram({self.plain()}))"
+        return f"list_sort(list_transform({counts}, lambda e: {{'n': -CAST(e.value AS BIGINT), 'k': e.key}}))[1].k", self.arg.type
+
+    def order(self):
+        """Terms of "order"."""
+        terms = []
+        for i, key in enumerate(self.agg.get("order", [])):
+            key = {"expr": {"col": key}} if isinstance(key, str) else key
+            e = self.owner.value(key["expr"], self.rel.scope(), f"{self.path}.order[{i}]")
+            terms.append(f"{e.sql} {'DESC' if key.get('desc') else 'ASC'} NULLS {key.get('nulls', 'last').upper()}")
+        return terms
+
+    def first(self):
+        there = f" FILTER ({self.filter.sql})" if self.filter else ""
+        rows = f"list({self.arg.sql} ORDER BY {', '.join(self.order() + self.owner.tie_terms(self.rel))}){there}"
+        return f"({rows})[{1 if self.agg['fn'] == 'first' else -1}]", self.arg.type
+
+    last = first
+
+    def string_agg(self):
+        if self.arg.type != STRING:
+            raise PlanError(self.path, f"string_agg does not take {self.arg.type}")
+        separator = literal_sql(self.agg.get("separator", ","), STRING, self.owner.encode)
+        return f"string_agg({self.unique}{self.arg.sql}, {separator}{self.ordered_by(self.order() + [self.arg.sql])})", STRING
+
+    # ---- sums
 
     def sum_type(self):
         t = self.number()

@@ -1,6 +1,7 @@
 """Parameter values of a plan, and the two forms of strings."""
 
 import json
+import re
 
 from hdexpr import json_value
 from hdtypes import PlanError, parse_type
@@ -42,6 +43,44 @@ def read(value, t, path):
     if not isinstance(value, list):
         raise PlanError(path, "a list parameter takes a JSON list")
     return [json_value(v, t.element, path) for v in value]
+
+
+COUNTS = ("limit", "offset", "n", "preceding", "following")  # members that are integers, or parameters
+
+
+def parameter(v):
+    """The name, if v is a parameter as it stands beside the expressions."""
+    if isinstance(v, dict) and set(v) == {"param"}:
+        return v["param"]
+    return v[1:] if isinstance(v, str) and v[:1] == ":" and v[1:].isidentifier() else None
+
+
+def substituted(node, values):
+    """The plan with values where parameters stand beside the expressions."""
+    if isinstance(node, list):
+        return [substituted(v, values) for v in node]
+    if not isinstance(node, dict):
+        return node
+    out = {k: substituted(v, values) for k, v in node.items()}
+    for key in COUNTS:
+        name = parameter(node.get(key))
+        if name is not None and "expr" not in node:
+            out[key] = values[name][1]
+    for key in ("preceding", "following"):
+        if isinstance(out.get(key), str):
+            out[key] = re.sub(r"^interval :(\w+) ", lambda m: f"interval '{values[m[1]][1]}' ", out[key])
+    if isinstance(node.get("separator"), dict):
+        out["separator"] = values[node["separator"]["param"]][1]
+    if node.get("op") == "values" and parameter(node["rows"]) is not None:
+        t, listed = values[parameter(node["rows"])]
+        out["rows"] = [[to_json(v, t.element)] for v in listed]
+    return out
+
+
+def to_json(v, t):
+    if t.kind in ("bool", "string") or t.is_int:
+        return v
+    return repr(v) if t.is_float else format(v, "f") if t.kind == "decimal" else v.isoformat(*[" "] * (t.kind == "timestamp"))
 
 
 def from_command_line(options):

@@ -28,6 +28,7 @@ class Compiled:
     ctes: list
     checks: list
     root: Rel = None
+    plan: dict = None
 
     def with_ctes(self, sql):
         return "WITH " + ",\n".join(self.ctes) + "\n" + sql
@@ -40,7 +41,7 @@ class Compiled:
 class PlanCompiler:
     def __init__(self, plan, catalog, params, encode):
         self.plan, self.catalog, self.params, self.encode = plan, catalog, params, encode
-        self.out = Compiled([], [])
+        self.out = Compiled([], [], plan=plan)
         self.shared = {}
         self.busy = set()
 

@@ -247,6 +247,8 @@ class Compiler:
 
     def rounding(self, e):
         """Digits behind the point alone: what stands before it is rounded in tests/expr."""
+        if len(e.args) > 1 and e.args[1].op == "param":
+            return self.rounded_later(e)
         a, digits = self.number(e), e.args[1].value if len(e.args) > 1 else 0
         if not isinstance(digits, int) or digits < 0 or (digits and a.type.is_float):
             raise PlanError(e.path, f"no translation of {e.op} to these digits")
@@ -275,6 +277,14 @@ class Compiler:
             return self.made(f"(CASE WHEN {n} >= 0 THEN {a} >> {by} END)", INT64, args, True)
         product = f"TRY_CAST(CAST({a} AS HUGEINT) * (CAST(1 AS HUGEINT) << {by}) AS BIGINT)"
         return self.made(f"(CASE WHEN {n} >= 0 AND ({n} < 64 OR {a} = 0) THEN {product} END)", INT64, args, True)
+
+    def rounded_later(self, e):
+        """Digits that a parameter says leave a decimal its type, but for the carry."""
+        a, digits = self.number(e), self.params[e.args[1].name][1]
+        if a.type.kind != "decimal" or digits is None or digits < 0:
+            raise PlanError(e.path, f"no translation of {e.op} to these digits")
+        t = decimal(min(MAX_DIGITS, a.type.p + 1), a.type.s)
+        return self.made(f"CAST(round({a.sql}, {min(digits, a.type.s)}) AS {t.sql()})", t, [a], False)
 
     def sign(self, e):
         a = self.number(e)

@@ -6,6 +6,7 @@ A function returns NULL where the operation raises; the caller turns NULL-from-n
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import pyarrow
 
@@ -218,7 +219,24 @@ def parse_text(text, type_name):
     return text
 
 
+def between(values, share, scale):
+    """What lies at the share of the way from the first of sorted values to the last: a decimal, or scale -1 and a float64."""
+    if not values:
+        return None
+    q = Fraction(share)
+    at = (len(values) - 1) * q
+    lo, over = values[math.floor(at)], at - math.floor(at)
+    hi = values[math.floor(at) + (over > 0)]
+    if scale >= 0:
+        exact = Fraction(lo) + (Fraction(hi) - Fraction(lo)) * over
+        whole = math.floor(abs(exact) * 10 ** scale + Fraction(1, 2))
+        return format(CTX.scaleb(Decimal(whole if exact >= 0 else -whole), -scale), "f")
+    lo, hi, f = float(lo), float(hi), over.numerator / over.denominator
+    return repr(lo if over == 0 or lo == hi else lo * (1 - f) + hi * f)
+
+
 FUNCTIONS = [
+    ("hd_between", between, ["VARCHAR[]", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_div", divide, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_add", add, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_total", total, ["VARCHAR[]"], "VARCHAR"),

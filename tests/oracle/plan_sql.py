@@ -69,7 +69,7 @@ class Oracle:
 
     def compile(self, plan, params=None):
         values = hdparams.resolve(plan, params or {})
-        return PlanCompiler(plan, self.catalog, values, self.encode).compile()
+        return PlanCompiler(hdparams.substituted(plan, values), self.catalog, values, self.encode).compile()
 
     def run(self, plan, params=None):
         r = self.run_full(plan, params)
@@ -78,7 +78,7 @@ class Oracle:
     def run_full(self, plan, params=None):
         compiled = self.compile(plan, params)
         if self.check_errors:
-            self.raise_errors(plan, compiled)
+            self.raise_errors(compiled)
         rel = compiled.root
         result = Result([(c.name, str(c.type)) for c in rel.columns], self.fetch(compiled.query()),
                         ordered=bool(rel.order))
@@ -102,14 +102,14 @@ class Oracle:
         rows = self.query(sql)
         return [tuple(self.decode(v) if isinstance(v, str) else v for v in row) for row in rows]
 
-    def raise_errors(self, plan, compiled):
+    def raise_errors(self, compiled):
         tests = compiled.checks
         if not tests:
             return
         hits = self.query(compiled.with_ctes("SELECT " + ", ".join(f"({c.sql})" for c in tests)))[0]
         found = [c for c, hit in zip(tests, hits) if hit]
         if found:
-            definite = any(is_definite(plan, c) for c in found)
+            definite = any(is_definite(compiled.plan, c) for c in found)
             raise ExecutionError(found[0].path, definite)
 
     def add_tolerances(self, compiled, result):
