@@ -21,10 +21,36 @@ static int key_bits(enum rt_phys p)
     HD_BUG("physical type %d", (int)p);
 }
 
+static void add_cell(struct rt_sorter *o, int offset, uint32_t flip)
+{
+    if (o->ncells == 4)
+        return;
+    o->cells[o->ncells].offset = offset;
+    o->cells[o->ncells++].flip = flip;
+}
+
+static void find_cells(struct rt_sorter *o)
+{
+    const uint32_t sign = 0x80000000u;
+    const struct rt_state *s = o->s;
+    for (int i = 0; i < s->nsort && o->ncells < 4; i++) {
+        const struct rt_field *f = &s->fields[s->sort[i].field];
+        uint32_t flip = s->sort[i].desc ? UINT32_MAX : 0;
+        if (f->valid_offset >= 0 || (f->phys != RT_I32 && f->phys != RT_I64)) {
+            o->ncells = 0;
+            return;
+        }
+        if (f->phys == RT_I64)
+            add_cell(o, f->offset + 4, flip ^ sign); /* the upper half */
+        add_cell(o, f->offset, f->phys == RT_I64 ? flip : flip ^ sign);
+    }
+}
+
 void rt_sorter_init(struct rt_sorter *o, const struct rt_state *s)
 {
     int used = 0;
     *o = (struct rt_sorter){.s = s};
+    find_cells(o);
     for (; o->rest < s->nsort; o->rest++) {
         const struct rt_field *f = &s->fields[s->sort[o->rest].field];
         used += key_bits(f->phys) + (f->valid_offset >= 0);
@@ -96,10 +122,24 @@ static void pack(struct packing *p, hd_u128 v, int bits)
         p->key |= v << p->left;
 }
 
+static void entry_of_cells(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e)
+{
+    uint32_t w[4] = {0};
+    for (int i = 0; i < o->ncells; i++) {
+        memcpy(&w[i], row + o->cells[i].offset, sizeof w[i]);
+        w[i] ^= o->cells[i].flip;
+    }
+    *e = (struct rt_sort_entry){(uint64_t)w[0] << 32 | w[1], (uint64_t)w[2] << 32 | w[3], row};
+}
+
 void rt_sort_entry(const struct rt_sorter *o, const unsigned char *row, struct rt_sort_entry *e)
 {
     const struct rt_state *s = o->s;
     struct packing p = {0, 128};
+    if (o->ncells) {
+        entry_of_cells(o, row, e);
+        return;
+    }
     for (int i = 0; i < s->nsort && p.left > 0; i++) {
         const struct rt_field *f = &s->fields[s->sort[i].field];
         bool valid = f->valid_offset < 0 || row[f->valid_offset];

@@ -14,6 +14,11 @@ struct rt_sort_entry {
 struct rt_sorter {
     const struct rt_state *s;
     int rest; /* first sort key that the 128 bits do not decide; nsort: none */
+    int ncells; /* where keys are integers, never NULL: 32 bits of the entry each, from the top; else 0 */
+    struct {
+        int offset;
+        uint32_t flip; /* what makes them order as unsigned numbers */
+    } cells[4];
     const _Atomic int *stopped; /* not 0: the order does not matter any more. May be NULL */
 };
 

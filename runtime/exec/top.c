@@ -20,9 +20,40 @@ static const unsigned char *row_at(const struct sorted *s, uint64_t i)
     return s->e ? s->e[i].row : s->rows + i * s->stride;
 }
 
+static bool same_bytes(enum rt_phys phys, const unsigned char *a, const unsigned char *b)
+{
+    switch (phys) {
+    case RT_BOOL: return *a == *b;
+    case RT_I32:
+    case RT_F32: return memcmp(a, b, 4) == 0;
+    case RT_I64:
+    case RT_F64: return memcmp(a, b, 8) == 0;
+    case RT_I128: return memcmp(a, b, 16) == 0;
+    case RT_STR: return false;
+    }
+    HD_BUG("physical type %d", (int)phys);
+}
+
+/* Whether the first keys are equal. The same bytes are the same value; other ones may be, of floats and strings. */
+static bool same_keys(const struct rt_sorter *o, int nkeys, const unsigned char *a, const unsigned char *b)
+{
+    for (int i = 0; i < nkeys; i++) {
+        const struct rt_field *f = &o->s->fields[o->s->sort[i].field];
+        bool bytes = same_bytes(f->phys, a + f->offset, b + f->offset);
+        bool valid = f->valid_offset < 0 || (a[f->valid_offset] && b[f->valid_offset]);
+        if (bytes && valid)
+            continue;
+        if (valid && f->phys != RT_STR && !rt_phys_is_float(f->phys))
+            return false;
+        if (rt_sort_compare_keys(o, i, i + 1, a, b) != 0)
+            return false;
+    }
+    return true;
+}
+
 static bool same(const struct sorted *s, int nkeys, uint64_t i, uint64_t j)
 {
-    return i == j || rt_sort_compare_keys(s->o, 0, nkeys, row_at(s, i), row_at(s, j)) == 0;
+    return i == j || same_keys(s->o, nkeys, row_at(s, i), row_at(s, j));
 }
 
 /* At least so many rows of its group come before row i. */
@@ -94,35 +125,6 @@ static void compact(const struct rt_live *v, struct rt_local *l, uint64_t from, 
         to += stride;
     }
     l->u.rows.cur = to;
-}
-
-static bool same_bytes(enum rt_phys phys, const unsigned char *a, const unsigned char *b)
-{
-    switch (phys) {
-    case RT_BOOL: return *a == *b;
-    case RT_I32:
-    case RT_F32: return memcmp(a, b, 4) == 0;
-    case RT_I64:
-    case RT_F64: return memcmp(a, b, 8) == 0;
-    case RT_I128: return memcmp(a, b, 16) == 0;
-    case RT_STR: return false;
-    }
-    HD_BUG("physical type %d", (int)phys);
-}
-
-/* Rows are of one group. The same bytes are the same value; other ones may be, of float64 and strings. */
-static bool same_group(const struct rt_sorter *o, int ngroup, const unsigned char *a, const unsigned char *b)
-{
-    for (int i = 0; i < ngroup; i++) {
-        const struct rt_field *f = &o->s->fields[o->s->sort[i].field];
-        bool bytes = same_bytes(f->phys, a + f->offset, b + f->offset);
-        bool valid = f->valid_offset < 0 || (a[f->valid_offset] && b[f->valid_offset]);
-        if (bytes && valid)
-            continue;
-        if (rt_sort_compare_keys(o, i, i + 1, a, b) != 0)
-            return false;
-    }
-    return true;
 }
 
 static double real_of(enum rt_phys phys, const unsigned char *at)
@@ -206,7 +208,7 @@ static void drop_in_runs(const struct rt_live *v, struct rt_local *l, unsigned c
     memset(drop, 0, n);
     for (uint64_t i = l->kept; i < n; i++) {
         const unsigned char *row = rows + i * stride;
-        if (i == l->kept || !same_group(v->sorter, t->ngroup, row, row - stride)) {
+        if (i == l->kept || !same_keys(v->sorter, t->ngroup, row, row - stride)) {
             b.n = 0;
             b.rank = UINT64_MAX;
         }
