@@ -19,7 +19,16 @@ static const struct {
     {"tdD", RT_ARROW_DATE, HD_DATE},
     {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
     {"tsu:UTC", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
+    {"tss:", RT_ARROW_SECONDS, HD_TIMESTAMP},
+    {"tss:UTC", RT_ARROW_SECONDS, HD_TIMESTAMP},
+    {"tsm:", RT_ARROW_MILLIS, HD_TIMESTAMP},
+    {"tsm:UTC", RT_ARROW_MILLIS, HD_TIMESTAMP},
+    {"tsn:", RT_ARROW_NANOS, HD_TIMESTAMP},
+    {"tsn:UTC", RT_ARROW_NANOS, HD_TIMESTAMP},
     {"ttu", RT_ARROW_TIME, HD_TIME},
+    {"tts", RT_ARROW_SECONDS32, HD_TIME},
+    {"ttm", RT_ARROW_MILLIS32, HD_TIME},
+    {"ttn", RT_ARROW_NANOS, HD_TIME},
     {"u", RT_ARROW_UTF8, HD_STRING},
     {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
 };
@@ -66,4 +75,14 @@ bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 {
     struct hd_type type;
     return rt_arrow_format_parse(text, out, &type) && hd_type_is_int(type);
+}
+
+bool rt_arrow_micros(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
+{
+    bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
+    int64_t v = narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
+    *out = v / 1000;
+    if (f == RT_ARROW_NANOS)
+        return v % 1000 == 0;
+    return !__builtin_mul_overflow(v, f == RT_ARROW_MILLIS || f == RT_ARROW_MILLIS32 ? 1000 : 1000000, out);
 }

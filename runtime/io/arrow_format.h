@@ -22,6 +22,11 @@ enum rt_arrow_format {
     RT_ARROW_DATE,
     RT_ARROW_TIMESTAMP,
     RT_ARROW_TIME,
+    RT_ARROW_SECONDS, /* timestamps and times that are not stored in microseconds */
+    RT_ARROW_MILLIS,
+    RT_ARROW_NANOS,
+    RT_ARROW_SECONDS32,
+    RT_ARROW_MILLIS32,
     RT_ARROW_UTF8,
     RT_ARROW_LARGE_UTF8
 };
@@ -60,6 +65,13 @@ static inline bool rt_arrow_bit(const uint8_t *bits, int64_t i)
 {
     return bits[i >> 3] >> (i & 7) & 1;
 }
+static inline bool rt_arrow_has_unit(enum rt_arrow_format f)
+{
+    return f == RT_ARROW_SECONDS || f == RT_ARROW_MILLIS || f == RT_ARROW_NANOS || f == RT_ARROW_SECONDS32 ||
+           f == RT_ARROW_MILLIS32;
+}
+/* Value i in microseconds, of a buffer with such a unit; false: it is not a whole number of them, or too large. */
+bool rt_arrow_micros(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out);
 /* Offset i of strings of this format. */
 static inline int64_t rt_arrow_offset(enum rt_arrow_format f, const void *p, int64_t i)
 {

@@ -152,6 +152,15 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
     case RT_ARROW_U64:
     case RT_ARROW_TIME:
     case RT_ARROW_TIMESTAMP: memcpy(w->i64, (const char *)p + at * 8, (size_t)w->n * 8); break;
+    case RT_ARROW_SECONDS:
+    case RT_ARROW_MILLIS:
+    case RT_ARROW_NANOS:
+    case RT_ARROW_SECONDS32:
+    case RT_ARROW_MILLIS32:
+        for (int i = 0; i < w->n; i++) /* NULLs may be anything */
+            if (!rt_arrow_micros(c->format, p, at + i, &w->i64[i]))
+                w->i64[i] = 0;
+        break;
     case RT_ARROW_F32:
     case RT_ARROW_F64:
     case RT_ARROW_DEC128:

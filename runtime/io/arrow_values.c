@@ -30,6 +30,7 @@ struct values {
     const struct rt_arrow_column *column;
     const char *data; /* buffer 1 from row 0 on; of bits, the whole */
     hd_i128 limit;    /* decimals: 10^p - 1 */
+    hd_i128 least, most; /* of other units: the type's */
 };
 typedef bool (*check_fn)(const struct values *v, int64_t from, int64_t n);
 
@@ -55,6 +56,16 @@ static bool times_in_range(const struct values *v, int64_t from, int64_t n)
     uint64_t bad = 0;
     for (int64_t i = from; i < from + n; i++)
         bad |= rt_arrow_u64(v->data, i) > (uint64_t)HD_TIME_MAX;
+    return !bad;
+}
+
+static bool units_in_range(const struct values *v, int64_t from, int64_t n)
+{
+    bool bad = false;
+    for (int64_t i = from; i < from + n; i++) {
+        int64_t micros;
+        bad |= !rt_arrow_micros(v->column->format, v->data, i, &micros) || micros < v->least || micros > v->most;
+    }
     return !bad;
 }
 
@@ -114,6 +125,11 @@ static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t 
     case RT_ARROW_DATE:
     case RT_ARROW_TIMESTAMP:
     case RT_ARROW_TIME:
+    case RT_ARROW_SECONDS:
+    case RT_ARROW_MILLIS:
+    case RT_ARROW_NANOS:
+    case RT_ARROW_SECONDS32:
+    case RT_ARROW_MILLIS32:
     case RT_ARROW_UTF8:
     case RT_ARROW_LARGE_UTF8: HD_BUG("not an index");
     }
@@ -298,10 +314,11 @@ static int64_t find_bad(const struct values *v, int64_t rows, check_fn good)
 static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, int *width)
 {
     static const int widths[] = {
-        [RT_ARROW_I8] = 1,        [RT_ARROW_U8] = 1,   [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
-        [RT_ARROW_I32] = 4,       [RT_ARROW_U32] = 4,  [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
-        [RT_ARROW_DEC128] = 16,   [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_TIME] = 8,
-        [RT_ARROW_LARGE_UTF8] = 0};
+        [RT_ARROW_I8] = 1,       [RT_ARROW_U8] = 1,        [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
+        [RT_ARROW_I32] = 4,      [RT_ARROW_U32] = 4,       [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
+        [RT_ARROW_DEC128] = 16,  [RT_ARROW_DATE] = 4,      [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_TIME] = 8,
+        [RT_ARROW_SECONDS] = 8,  [RT_ARROW_MILLIS] = 8,    [RT_ARROW_NANOS] = 8,     [RT_ARROW_SECONDS32] = 4,
+        [RT_ARROW_MILLIS32] = 4, [RT_ARROW_LARGE_UTF8] = 0};
     *width = widths[c->format];
     if (c->dictionary)
         return indices_in_dictionary;
@@ -311,7 +328,24 @@ static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, i
         return unsigned_fit;
     if (c->format == RT_ARROW_TIME)
         return times_in_range;
+    if (rt_arrow_has_unit(c->format))
+        return units_in_range;
     return c->format == RT_ARROW_DATE ? dates_in_range : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range : NULL;
+}
+
+static void describe_unit(enum rt_arrow_format f, struct hd_type type, const char *value, char *what, size_t room)
+{
+    bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
+    bool seconds = f == RT_ARROW_SECONDS || f == RT_ARROW_SECONDS32;
+    long long v = narrow ? rt_arrow_i32(value, 0) : rt_arrow_i64(value, 0);
+    if (f == RT_ARROW_NANOS && v % 1000)
+        snprintf(what, room, "nanosecond %lld is no whole microsecond", v);
+    else
+        snprintf(what, room, "%s %lld is %s",
+                 seconds               ? "second"
+                 : f == RT_ARROW_NANOS ? "nanosecond"
+                                       : "millisecond",
+                 v, type.kind == HD_TIME ? "not of a day" : "beyond the years 0001 to 9999");
 }
 
 static void describe(const struct rt_arrow_column *c, struct hd_type type, const char *value, char *what, size_t room)
@@ -323,6 +357,8 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
         snprintf(what, room, "value does not fit %s", hd_type_text(type, text));
     } else if (c->format == RT_ARROW_U64) {
         snprintf(what, room, "value %llu does not fit int64", (unsigned long long)rt_arrow_u64(value, 0));
+    } else if (rt_arrow_has_unit(c->format)) {
+        describe_unit(c->format, type, value, what, room);
     } else if (c->format == RT_ARROW_TIME) {
         snprintf(what, room, "microsecond %lld is not of a day", (long long)rt_arrow_i64(value, 0));
     } else if (c->format == RT_ARROW_DATE) {
@@ -344,6 +380,7 @@ static int check_numbers(const struct rt_arrow_source *s, int column, struct hd_
     v.data = (const char *)c->array->buffers[1] + c->offset * width;
     if (type.kind == HD_DECIMAL)
         v.limit = hd_pow10(type.precision) - 1;
+    hd_type_domain(type, &v.least, &v.most);
     int64_t bad = find_bad(&v, s->rows, good);
     if (bad < 0)
         return 0;

@@ -188,6 +188,35 @@ class PyArrow(unittest.TestCase):
         with self.assertRaisesRegex(HeddleError, 't: row 3: column "v": value 9223372036854775808 does not fit int64'):
             self.db.register("t", large)
 
+    def test_other_units_become_microseconds(self):
+        moments = [datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59), None, datetime.datetime(1969, 12, 31, 23, 59, 59)]
+        recent = [datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1, 0, 0, 0, 123456), None, datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)]
+        clocks = [datetime.time(0), datetime.time(23, 59, 59), None, datetime.time(12, 34, 56)]
+        given = pa.table({"s": pa.array(moments, pa.timestamp("s")), "m": pa.array(moments, pa.timestamp("ms", "UTC")),
+                          "n": pa.array(recent, pa.timestamp("ns")), "ts": pa.array(clocks, pa.time32("s")),
+                          "tm": pa.array(clocks, pa.time32("ms")), "tn": pa.array(clocks, pa.time64("ns"))})
+        for facts in (False, True):
+            for rows in (given, given.slice(1, 3)):
+                self.db.register("t", rows, facts)
+                found = self.db.run(scan("t"))
+                self.assertEqual(found.schema.types, [pa.timestamp("us")] * 3 + [pa.time64("us")] * 3)
+                for column in "s", "ts", "tm":
+                    self.assertEqual(found[column].to_pylist(), rows[column].to_pylist())
+                self.assertEqual(found["n"].to_pylist(), [v and v.to_pydatetime() if hasattr(v, "to_pydatetime") else v for v in
+                                                          rows["n"].cast(pa.timestamp("us")).to_pylist()])
+                self.assertEqual(found["m"].to_pylist(), found["s"].to_pylist())
+                self.db.drop("t")
+
+    def test_values_of_other_units_must_fit(self):
+        for kind, bad, message in [(pa.timestamp("ns"), 1001, "nanosecond 1001 is no whole microsecond"),
+                                   (pa.timestamp("s"), 1 << 50, "second 1125899906842624 is beyond the years 0001 to 9999"),
+                                   (pa.timestamp("ms"), -(1 << 60), "millisecond -1152921504606846976 is beyond the years 0001 to 9999"),
+                                   (pa.time32("s"), 86400, "second 86400 is not of a day"),
+                                   (pa.time64("ns"), -1000, "nanosecond -1000 is not of a day")]:
+            values = pa.array([0, None, bad], pa.int32() if kind == pa.time32("s") else pa.int64()).view(kind)
+            with self.subTest(message=message), self.assertRaisesRegex(HeddleError, f't: row 3: column "v": {message}'):
+                self.db.register("t", pa.table({"v": values}))
+
     def test_times_beyond_the_day_are_refused(self):
         for bad in (86_400_000_000, -1):
             values = pa.array([0, bad], pa.int64()).view(pa.time64("us"))
