@@ -28,6 +28,7 @@ struct rt_local {
     uint64_t chunk;          /* ROWS, CSR, HASH: rows of the next piece */
     struct rt_block buffer;  /* top-k rows, the groups of AGG_HASH */
     struct rt_block scratch; /* top-k: entries; AGG_HASH: slots */
+    uint64_t marked;         /* first rows of groups: so many rows of the buffer have marks; 0: there are none */
     uint64_t kept;           /* top-k: best rows so far, at the front of the buffer; of groups: before the last one */
     struct rt_run *runs;     /* AGG_HASH: flushed so far */
     struct rt_stretch *stretches; /* ROWS in the order of their source: the last one */
@@ -164,6 +165,9 @@ int rt_morsel_turn(struct rt_exec *x, struct rt_local *l, unsigned char *piece);
 void rt_stretches_free(struct rt_exec *x, struct rt_local *l);
 /* Rows become one array. done: there were morsels. */
 int rt_rows_concatenate(struct rt_exec *x, struct rt_live *v, bool *done);
+
+/* partition.c: h and a value that is not NULL; the same for equal ones. */
+uint64_t rt_hash_value(uint64_t h, enum rt_phys phys, const unsigned char *at);
 
 /* top.c: rows of a state whose `top` is pruned, in a worker's buffer. */
 int32_t rt_top_grow(struct rt_worker *w, struct rt_live *v, struct rt_local *l, int state);

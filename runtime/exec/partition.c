@@ -6,7 +6,7 @@
 
 enum { PART_BYTES = 256 << 10 };
 
-static uint64_t hash_value(uint64_t h, enum rt_phys phys, const unsigned char *at)
+uint64_t rt_hash_value(uint64_t h, enum rt_phys phys, const unsigned char *at)
 {
     int32_t i32;
     uint64_t v[2] = {0};
@@ -40,7 +40,7 @@ static uint64_t fields_hash(const struct rt_state *s, const unsigned char *row)
     for (int i = 0; i < s->partition.nfields; i++) {
         const struct rt_field *f = &s->fields[s->partition.fields[i]];
         bool valid = f->valid_offset < 0 || row[f->valid_offset];
-        h = valid ? hash_value(h, f->phys, row + f->offset) : hdd_mix(h ^ HDD_HASH_NULL);
+        h = valid ? rt_hash_value(h, f->phys, row + f->offset) : hdd_mix(h ^ HDD_HASH_NULL);
     }
     return h;
 }

@@ -220,6 +220,69 @@ static void drop_in_runs(const struct rt_live *v, struct rt_local *l, unsigned c
     compact(v, l, l->kept, n, drop);
 }
 
+/* ---- marks ------------------------------------------------------------------------------------------ */
+
+/* Where rows of groups come one among the other, the last one that stays of each group is marked once rows have been
+ * sorted, at a place that its group's hash names, one behind its number in the buffer. Nothing that comes later and sorts
+ * behind the mark of its group stays. A mark that another one has replaced only lets rows through. */
+static uint32_t *marks_of(const struct rt_local *l)
+{
+    return (uint32_t *)((struct rt_sort_entry *)l->scratch.p + l->chunk);
+}
+
+static unsigned char *drops_of(const struct rt_local *l)
+{
+    return (unsigned char *)(marks_of(l) + l->chunk);
+}
+
+static uint64_t mark_place(const struct rt_live *v, const struct rt_local *l, const unsigned char *row)
+{
+    uint64_t h = HDD_HASH_SEED;
+    for (int i = 0; i < v->s->top->ngroup; i++) {
+        const struct rt_field *f = &v->s->fields[v->s->sort[i].field];
+        bool valid = f->valid_offset < 0 || row[f->valid_offset];
+        h = valid ? rt_hash_value(h, f->phys, row + f->offset) : hdd_mix(h ^ HDD_HASH_NULL);
+    }
+    return (uint64_t)(((hd_u128)h * l->chunk) >> 64);
+}
+
+/* Of the rows that have come since, those behind the mark of their group. */
+static void drop_behind_marks(const struct rt_live *v, struct rt_local *l, unsigned char *drop)
+{
+    const struct rt_top *t = v->s->top;
+    size_t stride = (size_t)v->s->stride;
+    const unsigned char *rows = buffer_rows(v, l);
+    const uint32_t *marks = marks_of(l);
+    uint64_t n = buffered(v, l);
+    int nkeys = t->keep ? t->nstated : v->s->nsort;
+    for (uint64_t i = l->kept; i < n; i++) {
+        const unsigned char *row = rows + i * stride;
+        uint32_t m = marks[mark_place(v, l, row)];
+        const unsigned char *mark = m ? rows + (m - 1) * stride : NULL;
+        drop[i] = mark && same_group(v->sorter, t->ngroup, row, mark) &&
+                  rt_sort_compare_keys(v->sorter, t->ngroup, nkeys, row, mark) > 0;
+    }
+    compact(v, l, l->kept, n, drop);
+}
+
+/* Marks of n sorted rows, before they move together. */
+static void set_marks(const struct rt_live *v, struct rt_local *l, const struct sorted *s, uint64_t n,
+                      struct rt_sort_entry *e, const unsigned char *drop)
+{
+    size_t stride = (size_t)v->s->stride;
+    const unsigned char *rows = buffer_rows(v, l);
+    uint32_t *marks = marks_of(l), *place = (uint32_t *)e; /* entries are read no more by then */
+    memset(marks, 0, l->chunk * sizeof *marks);
+    for (uint64_t i = 0; i < n; i++)
+        if (is_behind(s, i, s->wanted - 1) && !is_behind(s, i, s->wanted))
+            marks[mark_place(v, l, row_at(s, i))] = (uint32_t)((size_t)(row_at(s, i) - rows) / stride) + 1;
+    for (uint64_t i = 0, stay = 0; i < n; i++)
+        place[i] = (uint32_t)(stay += !drop[i]);
+    for (uint64_t k = 0; k < l->chunk; k++)
+        if (marks[k])
+            marks[k] = place[marks[k] - 1];
+}
+
 static void drop_sorted(const struct rt_live *v, struct rt_local *l, struct rt_sort_entry *e, unsigned char *drop)
 {
     size_t stride = (size_t)v->s->stride;
@@ -231,7 +294,9 @@ static void drop_sorted(const struct rt_live *v, struct rt_local *l, struct rt_s
     rt_sort_entries(v->sorter, e, n);
     for (uint64_t i = 0; i < n; i++)
         drop[(size_t)(e[i].row - rows) / stride] = !stays(&s, i);
+    set_marks(v, l, &s, n, e, drop);
     compact(v, l, 0, n, drop);
+    l->marked = buffered(v, l);
 }
 
 /* Where the rows of the last row's group begin. */
@@ -249,16 +314,17 @@ static uint64_t last_run(const struct rt_live *v, const struct rt_local *l)
 
 void rt_top_prune(struct rt_live *v, struct rt_local *l)
 {
-    struct rt_sort_entry *e = l->scratch.p;
-    unsigned char *drop = (unsigned char *)(e + l->chunk);
+    unsigned char *drop = drops_of(l);
     uint64_t wanted = wanted_rows(v->s->top);
     if (wanted == 0)
         l->u.rows.cur = buffer_rows(v, l);
-    else if (wanted <= LISTED)
+    if (l->marked)
+        drop_behind_marks(v, l, drop);
+    if (wanted && wanted <= LISTED)
         drop_in_runs(v, l, drop);
     if (buffered(v, l) > l->chunk / 2)
-        drop_sorted(v, l, e, drop);
-    l->kept = last_run(v, l);
+        drop_sorted(v, l, l->scratch.p, drop);
+    l->kept = HD_MAX(last_run(v, l), l->marked);
 }
 
 static bool make_buffer(struct rt_worker *w, struct rt_local *l, uint64_t rows, size_t stride)
@@ -267,14 +333,16 @@ static bool make_buffer(struct rt_worker *w, struct rt_local *l, uint64_t rows, 
     size_t bytes = old.p ? (size_t)((unsigned char *)l->u.rows.cur - (unsigned char *)old.p) : 0;
     l->buffer = (struct rt_block){.p = NULL};
     rt_block_free(&w->x->memory, &l->scratch);
-    bool ok = rt_block_new(&w->x->memory, rows * (sizeof(struct rt_sort_entry) + 1), false, &l->scratch) &&
-              rt_block_new(&w->x->memory, rows * stride, false, &l->buffer);
+    bool ok =
+        rt_block_new(&w->x->memory, rows * (sizeof(struct rt_sort_entry) + sizeof(uint32_t) + 1), false, &l->scratch) &&
+        rt_block_new(&w->x->memory, rows * stride, false, &l->buffer);
     if (ok && bytes)
         memcpy(l->buffer.p, old.p, bytes);
     rt_block_free(&w->x->memory, &old);
     if (!ok)
         return false;
     l->chunk = rows;
+    l->marked = 0;
     l->u.rows.cur = (unsigned char *)l->buffer.p + bytes;
     l->u.rows.end = (unsigned char *)l->buffer.p + rows * stride;
     return true;
@@ -290,7 +358,7 @@ static bool put_aside(struct rt_worker *w, struct rt_live *v, struct rt_local *l
         return false;
     memcpy(to, rows, bytes);
     l->u.rows.cur = rows;
-    l->kept = 0;
+    l->kept = l->marked = 0;
     return true;
 }
 
