@@ -258,7 +258,7 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
                        "block, the device has %u",
                        u->entry, u->shared_bytes, g->d->info.shared_bytes);
     HD_TRY(rt_gpu_module_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
-    *k = (struct rt_kernel){f->f, f->info, u, &f->room};
+    *k = (struct rt_kernel){f->f, f->info, u, &f->room, &f->heap};
     if (f->info.blocks < 1)
         return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device", u->entry, u->threads);
     return 0;

@@ -157,7 +157,7 @@ struct rt_kernel {
     rt_function *f;
     struct rt_function_info info;
     const struct rt_unit *unit;
-    uint64_t *room; /* of the loaded function, under the device's lock: what programs with it had to have */
+    uint64_t *room, *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
 };
 const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipeline);
 

@@ -247,6 +247,13 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
 
 /* ---- the pipeline ---------------------------------------------------------------------- */
 
+/* Bytes for strings that a kernel makes: as many a row as it had to have before, where that is a part of the memory. */
+static uint64_t first_heap(const struct run *r)
+{
+    uint64_t some = HD_MAX(r->rows * STRING_BYTES, (uint64_t)STRING_MIN), part = rt_gpu_limit(r->x) / 4;
+    return HD_MAX(some, *r->k->heap < part / r->rows ? r->rows * *r->k->heap : 0);
+}
+
 /* Another heap for the pipeline's strings, of n bytes. */
 static int alloc_heap(struct run *r, uint64_t n, struct hd_err *err)
 {
@@ -289,6 +296,7 @@ static int prepare_retry(struct run *r, const struct outcome *out, bool strings,
     HD_TRY(rt_gpu_span_begin(x, RT_SPAN_CLEAR, r->sink, &span, err));
     if (strings) {
         HD_TRY(alloc_heap(r, HD_MAX(out->string_cursor, 2 * (uint64_t)r->heap.n), err));
+        *r->k->heap = HD_MAX(*r->k->heap, (out->string_cursor + r->rows - 1) / r->rows);
         for (int k = 1; k < r->p->nwrites; k++)
             HD_TRY(rt_gpu_marks_undo(x, r->p->writes[k], err));
     }
@@ -435,7 +443,7 @@ static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_
     HD_TRY(prepare_states(&r, err));
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
-        HD_TRY(alloc_heap(&r, HD_MAX(r.rows * STRING_BYTES, (uint64_t)STRING_MIN), err));
+        HD_TRY(alloc_heap(&r, first_heap(&r), err));
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
     record_kernel(&r, &out.progress);
