@@ -12,6 +12,7 @@
 #include "planner/rewrite_aggs.h"
 #include "planner/rewrite_first.h"
 #include "planner/rewrite_groups.h"
+#include "planner/rewrite_keys.h"
 #include "planner/rewrite_moments.h"
 #include "planner/rewrite_node.h"
 #include "planner/rewrite_ordered.h"
@@ -39,7 +40,7 @@ static bool is_ranking(const struct fe_node *n)
 static bool to_rewrite(const struct fe_node *n)
 {
     bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
-                 rw_has_ordered(n) || rw_may_be_first(n);
+                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -325,6 +326,8 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         return rw_set(w, to);
     if (rw_is_first(w, to))
         return rw_first(w, to);
+    if (rw_has_hidden_keys(to))
+        return rw_hidden_keys(w, to);
     return rw_has_filters(n) ? rw_filters(w, to, aggregate) : aggregate(w, to);
 }
 

@@ -478,7 +478,10 @@ class PlanGen:
         gen = self.exprs(both)
         if pairs and self.rng.random() < 0.7:
             a, b = self.rng.choice(pairs)
-            out = gen.make(self.rng.choice(["<>", "<>", "<", ">", "<=", ">=", "="]), BOOL, [a, b] if self.rng.random() < 0.5 else [b, a])
+            op = self.rng.choice(["<>", "<>", "<", ">", "<=", ">=", "=", "is_not_distinct_from"])
+            out = gen.make(op, BOOL, [a, b] if self.rng.random() < 0.5 else [b, a])
+            if op == "is_not_distinct_from" and self.rng.random() < 0.2:
+                out = gen.make("not", BOOL, [out])
             if kind in ("semi", "anti", "mark") and self.rng.random() < 0.5:
                 side = self.exprs(Rel(None, self.rng.choice([left, right]).columns, 0))
                 out = gen.make("and", BOOL, [out, side.boolean(1)])
