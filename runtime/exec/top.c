@@ -259,7 +259,7 @@ static void drop_behind_marks(const struct rt_live *v, struct rt_local *l, unsig
         const unsigned char *row = rows + i * stride;
         uint32_t m = marks[mark_place(v, l, row)];
         const unsigned char *mark = m ? rows + (m - 1) * stride : NULL;
-        drop[i] = mark && same_group(v->sorter, t->ngroup, row, mark) &&
+        drop[i] = mark && same_keys(v->sorter, t->ngroup, row, mark) &&
                   rt_sort_compare_keys(v->sorter, t->ngroup, nkeys, row, mark) > 0;
     }
     compact(v, l, l->kept, n, drop);
