@@ -138,7 +138,7 @@ bool pl_same_sum(const struct pl_sum *a, const struct pl_sum *b)
 
 static bool is_ordered(struct hd_type t)
 {
-    return hd_type_is_num(t) || t.kind == HD_DATE || t.kind == HD_TIMESTAMP;
+    return hd_type_is_num(t) || t.kind == HD_DATE || t.kind == HD_TIMESTAMP || t.kind == HD_TIME;
 }
 
 /* The sum of the parts is compared with 0 by op, LT, LE, GT or GE. greater: p's build terms came from the side that the
