@@ -302,7 +302,7 @@ static void print_ends(struct dump *d, const struct fe_node *n, const struct fe_
 static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
                          const char *const *names)
 {
-    hd_strbuf_adds(d->out, v->fn == FE_AGG_SUM ? "sum(" : v->fn == FE_AGG_MIN ? "min(" : "max(");
+    hd_strbuf_addf(d->out, "%s(", fe_agg_name(v->fn));
     fe_expr_print(d->out, v->arg, names);
     hd_strbuf_adds(d->out, ") of ");
     print_ends(d, n, v->first, "greatest", names);
@@ -320,12 +320,10 @@ static void print_window_column(struct dump *d, const struct fe_node *n, const s
             print_framed(d, n, v, names);
             return;
         }
-        hd_strbuf_adds(d->out, v->places               ? "places("
-                               : v->fn == FE_AGG_ANY   ? ""
-                               : v->fn == FE_AGG_COUNT ? "running count("
-                               : v->fn == FE_AGG_SUM   ? "running sum("
-                               : v->fn == FE_AGG_MIN   ? "running min("
-                                                       : "running max(");
+        if (v->places)
+            hd_strbuf_adds(d->out, "places(");
+        else if (v->fn != FE_AGG_ANY)
+            hd_strbuf_addf(d->out, "running %s(", fe_agg_name(v->fn));
         fe_expr_print(d->out, v->arg, names);
         hd_strbuf_adds(d->out, v->fn == FE_AGG_ANY ? " at " : ") at ");
     }

@@ -27,6 +27,9 @@ enum function {
     COUNT_IF,
     BOOL_AND,
     BOOL_OR,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
     FUNCTIONS
 };
 static const struct {
@@ -53,6 +56,9 @@ static const struct {
     [COUNT_IF] = {.name = "count_if", .arg = true, .framed = true},
     [BOOL_AND] = {.name = "bool_and", .arg = true, .framed = true},
     [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true},
+    [BIT_AND] = {.name = "bit_and", .arg = true, .framed = true},
+    [BIT_OR] = {.name = "bit_or", .arg = true, .framed = true},
+    [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true},
 };
 
 static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
@@ -187,6 +193,56 @@ static int real_pieces(struct fw_reading *x, const struct fw_frame *f, enum func
     return 0;
 }
 
+static struct fe_expr *complement(struct hd_arena *a, struct fe_expr *of)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr);
+    *e = (struct fe_expr){.op = FE_BIT_NOT, .type = of->type, .nullable = of->nullable, .nargs = 1, .path = of->path};
+    e->args = hd_dup(a, &of, sizeof of);
+    return e;
+}
+
+/* Bits that an odd number of values have up to the frame's end, but not before its start. */
+static const char *odd_bits(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
+{
+    struct hd_arena *a = x->r->arena;
+    struct fe_window_at last = fw_last_row(f);
+    int value = fw_add_value(x, FE_AGG_BIT_XOR, arg);
+    const char *to = fw_value_at(x, value, &last, 0, true);
+    if (f->start.open)
+        return fw_where_rows(x, f, to);
+    const char *from = fw_value_at(x, value, &f->start.at, -1, true);
+    return fw_where_rows(x, f,
+                         hd_asprintf(a, "case when %s > 0 then xor(coalesce(%s, 0), coalesce(%s, 0)) end",
+                                     counted(x, f, arg), to, from));
+}
+
+/* bit_and is bit_or of what the values lack, and what that lacks. */
+static int of_bits(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
+                   struct fe_expr *arg, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    char found[HD_TEXT_MAX];
+    struct fe_window_at last = fw_last_row(f);
+    if (!hd_type_is_int(arg->type))
+        return fe_json_fail(v, "%s expects an integer, found %s", functions[fn].name, hd_type_text(arg->type, found));
+    if (f->without)
+        return fw_unsupported(x, v, hd_asprintf(a, "%s over a frame that excludes rows", functions[fn].name));
+    arg = fe_expr_cast(a, arg, hd_type_of(HD_INT64));
+    if (fn == BIT_XOR) {
+        *out = odd_bits(x, f, arg);
+        return 0;
+    }
+    if (fn == BIT_AND)
+        arg = complement(a, arg);
+    if (f->start.open)
+        *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, FE_AGG_BIT_OR, arg), &last, 0, true));
+    else
+        *out = fw_framed(x, f, FE_AGG_BIT_OR, arg);
+    if (fn == BIT_AND)
+        *out = hd_asprintf(a, "(~%s)", *out);
+    return 0;
+}
+
 static int aggregate(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
                      struct fe_expr *arg, const char **out)
 {
@@ -282,6 +338,9 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     case COUNT_IF:
     case BOOL_AND:
     case BOOL_OR:
+    case BIT_AND:
+    case BIT_OR:
+    case BIT_XOR:
     case FUNCTIONS: break;
     }
     HD_BUG("window function %d", (int)fn);
@@ -459,6 +518,9 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case COUNT_IF:
     case BOOL_AND:
     case BOOL_OR: return of_conditions(x, &f, fn, arg, out);
+    case BIT_AND:
+    case BIT_OR:
+    case BIT_XOR: return of_bits(x, v, fn, &f, arg, out);
     case ROW_NUMBER:
     case RANK:
     case DENSE_RANK:

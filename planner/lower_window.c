@@ -82,6 +82,8 @@ static enum rt_merge merge_of(enum fe_agg_fn fn)
     return fn == FE_AGG_SUM || fn == FE_AGG_COUNT ? RT_MERGE_SUM
            : fn == FE_AGG_MIN                     ? RT_MERGE_MIN
            : fn == FE_AGG_MAX                     ? RT_MERGE_MAX
+           : fn == FE_AGG_BIT_OR                  ? RT_MERGE_OR
+           : fn == FE_AGG_BIT_XOR                 ? RT_MERGE_XOR
                                                   : RT_MERGE_KEY;
 }
 
@@ -147,6 +149,10 @@ static int store_value(struct lowering *l, struct stream *in, int i)
         v.type = w->arg->type;
     if (merge_of(w->fn) == RT_MERGE_SUM)
         HD_TRY(settle_sum(l, w, &v));
+    if (agg_is_of_bits(w->fn)) {
+        HD_TRY(lx_as_phys(c, &v, RT_I64));
+        v.range = range_of_type(w->arg->type);
+    }
     if (w->fn == FE_AGG_COUNT)
         v.range = (struct pl_range){true, 0, (hd_i128)l->rows};
     v.nullable |= w->framed;
@@ -612,6 +618,11 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
         (*out)->nullable = (*out)->val.nullable = col->nullable;
         if ((w->at.by || w->at.more || w->at.base == FE_WINDOW_FOUND) && !v)
             (*out)->val.range.known = false;
+        return 0;
+    }
+    if (agg_is_of_bits(v->fn)) {
+        *out = h_phys(c, (struct pl_val){.phys = RT_I64, .type = v->arg->type, .nullable = col->nullable});
+        (*out)->val.range = range_of_type(v->arg->type);
         return 0;
     }
     if (v->fn == FE_AGG_STRING_AGG) {

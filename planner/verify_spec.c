@@ -328,6 +328,7 @@ static bool check_frames(struct vf *v, const struct rt_state *st)
         VF_CHECK(v, STATE_FRAMES, is_field(st, w->end) && st->fields[w->end].border == RT_BORDER_END);
         VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[0]) && is_bound(st, w->to[0]));
         VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[1]) && is_bound(st, w->to[1]));
+        VF_CHECK(v, STATE_FRAMES, st->merge[i] != RT_MERGE_XOR && (st->merge[i] != RT_MERGE_OR || p == RT_I64));
         VF_CHECK(v, STATE_FRAMES, p != RT_BOOL && p != RT_F32 && !(sum && (p == RT_I32 || p == RT_STR)));
         for (int k = 0; k < st->nsort; k++)
             VF_CHECK(v, STATE_FRAMES, st->sort[k].field != i);
@@ -353,6 +354,8 @@ static bool check_running(struct vf *v, const struct rt_state *st)
         enum rt_phys p = st->fields[i].phys;
         bool sum = rt_state_field_runs(st, i) && st->merge[i] == RT_MERGE_SUM;
         VF_CHECK(v, STATE_RUNNING, !sum || p == RT_I64 || p == RT_I128 || (p == RT_F64 && st->segment));
+        bool bits = rt_state_field_runs(st, i) && (st->merge[i] == RT_MERGE_OR || st->merge[i] == RT_MERGE_XOR);
+        VF_CHECK(v, STATE_RUNNING, !bits || p == RT_I64);
         VF_CHECK(v, STATE_RUNNING, !rt_state_field_runs(st, i) || (p != RT_BOOL && p != RT_F32 && p != RT_STR));
     }
     for (int i = 0; i < st->nsort; i++)

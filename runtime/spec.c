@@ -102,7 +102,7 @@ bool rt_state_field_runs(const struct rt_state *s, int f)
 {
     if (s->kind != RT_STATE_ROWS || !s->merge || s->fields[f].frame)
         return false;
-    return s->merge[f] == RT_MERGE_SUM || s->merge[f] == RT_MERGE_MIN || s->merge[f] == RT_MERGE_MAX;
+    return s->merge[f] != RT_MERGE_KEY && s->merge[f] != RT_MERGE_ANY;
 }
 
 static void list_rows(struct rt_state *s)

@@ -1,4 +1,4 @@
-/* Framed fields: each row's becomes the sum, the minimum or the maximum of the rows of its frame (rt_frame). A tree
+/* Framed fields: each row's becomes the sum, the minimum, the maximum or the bits of the rows of its frame (rt_frame). A tree
  * beside the rows, whose nodes each fold FAN_OUT neighbours of the level below, answers a row with fewer than 2 * FAN_OUT
  * nodes of each level, whatever its frame (segment tree; Leis et al., Efficient Processing of Window Functions in
  * Analytical SQL Queries, 2015, section 4.4). No value outside a frame takes part in its sum. */
@@ -56,6 +56,7 @@ FOLD(max_32, int32_t, b > a ? b : a)
 FOLD(min_64, int64_t, b < a ? b : a)
 FOLD(max_64, int64_t, b > a ? b : a)
 FOLD(sum_64, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))
+FOLD(or_64, int64_t, a | b)
 FOLD(min_128, hd_i128, b < a ? b : a)
 FOLD(max_128, hd_i128, b > a ? b : a)
 FOLD(sum_128, hd_i128, (hd_i128)((unsigned __int128)a + (unsigned __int128)b))
@@ -95,7 +96,7 @@ static void choose(struct tree *t, enum rt_merge merge, fold_fn sum, fold_fn min
 
 static void choose_fold(struct tree *t, enum rt_merge merge)
 {
-    bool min = merge == RT_MERGE_MIN, sum = merge == RT_MERGE_SUM;
+    bool min = merge == RT_MERGE_MIN, sum = merge == RT_MERGE_SUM || merge == RT_MERGE_OR;
     hd_i128 most = (hd_i128)(((unsigned __int128)1 << 127) - 1), wide = sum ? 0 : min ? most : -most - 1;
     int32_t small = min ? INT32_MAX : INT32_MIN;
     int64_t whole = sum ? 0 : min ? INT64_MAX : INT64_MIN;
@@ -108,6 +109,8 @@ static void choose_fold(struct tree *t, enum rt_merge merge)
     case RT_I64:
         memcpy(t->none, &whole, sizeof whole);
         choose(t, merge, sum_64, min_64, max_64);
+        if (merge == RT_MERGE_OR)
+            t->fold = or_64;
         return;
     case RT_I128:
         memcpy(t->none, &wide, sizeof wide);

@@ -1,4 +1,4 @@
-/* Running fields: each row's has the sum, the minimum or the maximum of all rows of its segment up to it (prefix sums; G. E.
+/* Running fields: each row's has the sum, the minimum, the maximum or the bits of all rows of its segment up to it (prefix sums; G. E.
  * Blelloch, "Prefix sums and their applications", section 1.2, does the same in three steps). */
 #include <string.h>
 

@@ -6,7 +6,8 @@
 enum { TOTAL_BYTES = 32, GROUPS_BYTES = 12 }; /* of struct hdd_running_total, hdd_chunk_groups */
 
 _Static_assert((int)HDD_MERGE_SUM == (int)RT_MERGE_SUM && (int)HDD_MERGE_MIN == (int)RT_MERGE_MIN &&
-                   (int)HDD_MERGE_MAX == (int)RT_MERGE_MAX,
+                   (int)HDD_MERGE_MAX == (int)RT_MERGE_MAX && (int)HDD_MERGE_OR == (int)RT_MERGE_OR &&
+                   (int)HDD_MERGE_XOR == (int)RT_MERGE_XOR,
                "ways to merge are those of the spec");
 _Static_assert((int)HDD_BORDER_BEGIN == (int)RT_BORDER_BEGIN && (int)HDD_BORDER_END == (int)RT_BORDER_END &&
                    (int)HDD_BORDER_COUNT == (int)RT_BORDER_COUNT,

@@ -319,7 +319,7 @@ struct hdd_border_field {
 struct hdd_running_field {
     hdd_u32 offset;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
-    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers
+    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers, OR and XOR of I64
 };
 
 enum { HDD_RUNNING_CHUNK = HDD_WARP_LANES * HDD_WARP_LANES }; // rows

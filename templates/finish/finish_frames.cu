@@ -44,6 +44,17 @@ HDD_DEVICE hdd_row_string hdd_frames_sum(const hdd_row_string &a, const hdd_row_
     return a;
 }
 
+// Bits are of i64 alone.
+template <class T> HDD_DEVICE T hdd_frames_either(const T &a, const T &)
+{
+    return a;
+}
+
+HDD_DEVICE i64 hdd_frames_either(i64 a, i64 b)
+{
+    return a | b;
+}
+
 template <class T> HDD_DEVICE T &hdd_frames_node(const hdd_frames_args &p, u32 level, u64 i)
 {
     return hdd_at<T>(p.values)[p.at[level] + i];
@@ -65,6 +76,8 @@ HDD_DEVICE void hdd_frames_fold(const hdd_frames_args &p, hdd_frames_value<T> &a
         const T v = hdd_frames_node<T>(p, level, i);
         if (p.merge == HDD_MERGE_SUM)
             all.v = hdd_frames_sum(all.v, v); // from 0 on
+        else if (p.merge == HDD_MERGE_OR)
+            all.v = hdd_frames_either(all.v, v); // likewise
         else if (!all.valid || (p.merge == HDD_MERGE_MIN ? hdd_frames_less(v, all.v) : hdd_frames_less(all.v, v)))
             all.v = v;
         all.valid = true;

@@ -1,5 +1,5 @@
-// Where groups of sorted rows begin and end, and running sums, minima and maxima of fields, in place and in three
-// launches: what chunks of rows amount to, what comes before each chunk, the rows themselves. Each row is read twice and
+// Where groups of sorted rows begin and end, and running sums, minima, maxima and bits of fields, in place and in
+// three launches: what chunks of rows amount to, what comes before each chunk, the rows themselves. Each row is read twice and
 // written once, whatever is asked of it. A chunk is a warp's; it goes from 32 neighbours to the next 32, and no warp waits
 // for another one. Where groups begin is a bit per row, so that the distance to the next or last of them is arithmetic.
 #include "hd/accumulate.cuh"
@@ -43,6 +43,30 @@ struct hdd_sum_of_f64 {
     HDD_MEMBER static f64 of(f64 a, f64 b)
     {
         return a + b;
+    }
+};
+
+struct hdd_bits_of_some {
+    typedef i64 value;
+    HDD_MEMBER static i64 none()
+    {
+        return 0;
+    }
+    HDD_MEMBER static i64 of(i64 a, i64 b)
+    {
+        return a | b;
+    }
+};
+
+struct hdd_bits_of_odd {
+    typedef i64 value;
+    HDD_MEMBER static i64 none()
+    {
+        return 0;
+    }
+    HDD_MEMBER static i64 of(i64 a, i64 b)
+    {
+        return a ^ b;
     }
 };
 
@@ -134,6 +158,10 @@ template <class With> HDD_DEVICE void hdd_running_way(const hdd_running_field &f
         with(hdd_sum_of_f64());
     else if (f.merge == HDD_MERGE_SUM)
         with(hdd_sum_of_64());
+    else if (f.merge == HDD_MERGE_OR)
+        with(hdd_bits_of_some());
+    else if (f.merge == HDD_MERGE_XOR)
+        with(hdd_bits_of_odd());
     else if (f.merge == HDD_MERGE_MIN && is_float)
         with(hdd_first_of<f64, hdd_ascending>());
     else if (f.merge == HDD_MERGE_MIN && f.phys == HDD_I128)

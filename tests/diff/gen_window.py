@@ -117,9 +117,11 @@ class WindowGen:
         return out, self.value(arg)
 
     def aggregate(self, node):
-        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool"])
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits"])
         if fn == "bool":
             return self.of_condition(node)
+        if fn == "bits":
+            return self.of_bits(node)
         if fn == "count" and self.rng.random() < 0.4:
             arg = None
         elif fn == "count":
@@ -138,6 +140,16 @@ class WindowGen:
         if self.rng.random() < 0.6:
             out["frame"] = self.frame(node)
         return out, self.results[fn](arg, self.rel.rows)
+
+    def of_bits(self, node):
+        arg = self.gen.bits(self.plan.depth() + 1)
+        out = {"fn": self.rng.choice(["bit_and", "bit_or", "bit_xor"]), "arg": self.plan.write(arg if arg.type.is_int else self.gen.constant(6, INT64))}
+        if self.rng.random() < 0.2:
+            out["filter"] = self.plan.write(self.gen.boolean(1))
+        if node.get("frame") or self.rng.random() < 0.6:
+            out["frame"] = {k: v for k, v in self.frame(node, False).items() if k != "exclude"}
+        most = Fraction(1 << 63)
+        return out, Val(Node("col", name=""), INT64, True, -most, most - 1)
 
     def of_condition(self, node):
         fn = self.rng.choice(["count_if", "bool_and", "bool_or"])

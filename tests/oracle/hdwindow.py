@@ -18,7 +18,7 @@ NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
            "cume_dist": "CAST(n.pe AS DOUBLE) / CAST(n.np AS DOUBLE)"}
 FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
           "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
-          **{fn: {"arg", "filter", "frame"} for fn in ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or")}}
+          **{fn: {"arg", "filter", "frame"} for fn in ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor")}}
 OWN = ("partition", "order")
 
 
