@@ -91,7 +91,8 @@ static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value
 {
     char form[HD_TEXT_MAX * 2], misfit[FE_MISFIT_MAX];
     struct fe_value v;
-    const char *own = hd_strdup(plan->arena, value);
+    bool kept = p->type.kind == HD_STRING; /* other values have no part of the text */
+    const char *own = kept ? hd_strdup(plan->arena, value) : value;
     if (!fe_value_parse(p->type, own, strlen(own), &v))
         return HD_FAIL(
             err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s", p->name, fe_value_form(p->type, form),
