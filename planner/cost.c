@@ -170,8 +170,8 @@ bool pl_worth_direct(double range, double row_bytes, double rows)
 
 bool pl_worth_pruning(double rows, double wanted, double stay)
 {
-    enum { WANTED_MAX = 4096, DROPPED = 8 };
-    return wanted <= WANTED_MAX && rows >= DROPPED * stay;
+    enum { WANTED_MAX = 4096, DROPPED = 8, STAY_MAX = 1 << 17 };
+    return wanted <= WANTED_MAX && rows >= DROPPED * stay && stay <= STAY_MAX;
 }
 
 bool pl_worth_bound(double rows, double wanted)
