@@ -139,7 +139,7 @@ def span(case, side, k, pair):
     """How many integers lie between the least and the largest value of a key; None: not known, or no integers."""
     known = {s: [v for v in key_values(case.keys, case.shape)[s][k] if v is not None] for s in "lr"}
     letter = max(pair[:2], key="ilbtzmq".find) if set(pair[:2]) <= set(PARTS) else ""
-    if set(pair[:2]) == set("lm") and not (known["l"] and known["r"]):
+    if set(pair[:2]) == set("lm") and not known["lr"[pair.index("l")]]:
         return None  # any int64 at the decimal's scale takes more than 64 bits
     values = [integer(letter, v) for v in known[side]] if letter else []
     return max(values) - min(values) + 1 if values else 2 if letter == "b" else None
