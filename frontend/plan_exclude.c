@@ -80,8 +80,9 @@ const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f)
     return hd_asprintf(x->r->arena, "(%s)", sum);
 }
 
-int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out)
+int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, int value, const char **out)
 {
+    bool bits = fn == FE_AGG_BIT_XOR;
     struct hd_arena *a = x->r->arena;
     struct piece p[PIECES];
     const char *sum = NULL, *to, *from;
@@ -89,9 +90,12 @@ int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, con
         const char *begin = first(x, &p[i]), *end = last(x, &p[i]);
         HD_TRY(fw_value_of(x, value, end, &to));
         HD_TRY(fw_value_of(x, value, hd_asprintf(a, "%s - 1", begin), &from));
-        const char *one = hd_asprintf(a, "case when %s <= %s then coalesce(%s, 0) - coalesce(%s, 0) else 0 end", begin,
-                                      end, to, from);
-        sum = sum ? hd_asprintf(a, "%s + %s", sum, one) : one;
+        const char *one = hd_asprintf(a, "case when %s <= %s then %s(coalesce(%s, 0) %s coalesce(%s, 0)) else 0 end",
+                                      begin, end, bits ? "xor" : "", to, bits ? "," : "-", from);
+        if (bits)
+            sum = sum ? hd_asprintf(a, "xor(%s, %s)", sum, one) : one;
+        else
+            sum = sum ? hd_asprintf(a, "%s + %s", sum, one) : one;
     }
     *out = hd_asprintf(a, "(%s)", sum);
     return 0;
@@ -117,6 +121,8 @@ const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enu
             all = one;
         else if (fn == FE_AGG_SUM)
             all = hd_asprintf(a, "coalesce(%s + %s, %s, %s)", all, one, all, one);
+        else if (fn == FE_AGG_BIT_OR)
+            all = hd_asprintf(a, "coalesce(%s | %s, %s, %s)", all, one, all, one);
         else
             all = hd_asprintf(a, "%s(%s, %s)", fn == FE_AGG_MIN ? "least" : "greatest", all, one);
     }

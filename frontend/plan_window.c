@@ -72,7 +72,7 @@ static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
 static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
 {
     if (arg && arg->nullable)
-        return fw_pieces_sum(x, f, fw_add_value(x, FE_AGG_COUNT, arg), out);
+        return fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_COUNT, arg), out);
     *out = fw_pieces_size(x, f);
     return 0;
 }
@@ -87,7 +87,7 @@ static int aggregate_pieces(struct fw_reading *x, const struct fw_frame *f, enum
     *out = n;
     if (fn == COUNT)
         return 0;
-    HD_TRY(fw_pieces_sum(x, f, fw_add_value(x, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, type)), &sum));
+    HD_TRY(fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, type)), &sum));
     *out = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s)%s%s end", n, sum, hd_type_text(type, text),
                        fn == AVG ? " / " : "", fn == AVG ? n : "");
     return 0;
@@ -202,18 +202,28 @@ static struct fe_expr *complement(struct hd_arena *a, struct fe_expr *of)
 }
 
 /* Bits that an odd number of values have up to the frame's end, but not before its start. */
-static const char *odd_bits(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
+static int odd_bits(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
 {
     struct hd_arena *a = x->r->arena;
     struct fe_window_at last = fw_last_row(f);
     int value = fw_add_value(x, FE_AGG_BIT_XOR, arg);
+    const char *n, *bits;
+    if (f->without) {
+        HD_TRY(count_pieces(x, f, arg, &n));
+        HD_TRY(fw_pieces_sum(x, f, FE_AGG_BIT_XOR, value, &bits));
+        *out = hd_asprintf(a, "case when %s > 0 then %s end", n, bits);
+        return 0;
+    }
     const char *to = fw_value_at(x, value, &last, 0, true);
-    if (f->start.open)
-        return fw_where_rows(x, f, to);
+    if (f->start.open) {
+        *out = fw_where_rows(x, f, to);
+        return 0;
+    }
     const char *from = fw_value_at(x, value, &f->start.at, -1, true);
-    return fw_where_rows(x, f,
+    *out = fw_where_rows(x, f,
                          hd_asprintf(a, "case when %s > 0 then xor(coalesce(%s, 0), coalesce(%s, 0)) end",
                                      counted(x, f, arg), to, from));
+    return 0;
 }
 
 /* bit_and is bit_or of what the values lack, and what that lacks. */
@@ -225,16 +235,14 @@ static int of_bits(struct fw_reading *x, const struct fe_json *v, enum function 
     struct fe_window_at last = fw_last_row(f);
     if (!hd_type_is_int(arg->type))
         return fe_json_fail(v, "%s expects an integer, found %s", functions[fn].name, hd_type_text(arg->type, found));
-    if (f->without)
-        return fw_unsupported(x, v, hd_asprintf(a, "%s over a frame that excludes rows", functions[fn].name));
     arg = fe_expr_cast(a, arg, hd_type_of(HD_INT64));
-    if (fn == BIT_XOR) {
-        *out = odd_bits(x, f, arg);
-        return 0;
-    }
+    if (fn == BIT_XOR)
+        return odd_bits(x, f, arg, out);
     if (fn == BIT_AND)
         arg = complement(a, arg);
-    if (f->start.open)
+    if (f->without)
+        *out = fw_pieces_folded(x, f, FE_AGG_BIT_OR, arg);
+    else if (f->start.open)
         *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, FE_AGG_BIT_OR, arg), &last, 0, true));
     else
         *out = fw_framed(x, f, FE_AGG_BIT_OR, arg);

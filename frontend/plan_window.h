@@ -72,7 +72,7 @@ const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *a
 /* Of a frame that is successive rows without some: how many rows it has. */
 const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
 /* What a running value says of all of it, 0 for no rows. */
-int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, int value, const char **out);
+int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, int value, const char **out);
 /* The fold of all of it by itself; NULL for no values. */
 const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
 /* The number of its k-th row, of its last one; 0: there is none. count >= 0: among the partition's rows that this running

@@ -29,9 +29,11 @@ def number(bound, at, n):
 def functions():
     for fn in FOLDS:
         for k, (start, end) in enumerate(FRAMES):
-            for filtered in (False, True):
-                f = {"fn": fn, "arg": "v", "frame": {"unit": "rows", "start": start, "end": end}, "as": f"{fn}{k}{filtered}"}
-                yield {**f, "filter": "w > 0"} if filtered else f
+            for kind in ("", "filtered", "without"):
+                f = {"fn": fn, "arg": "v", "frame": {"unit": "rows", "start": start, "end": end}, "as": f"{fn}{k}{kind}"}
+                if kind == "without":
+                    f["frame"]["exclude"] = "current row"
+                yield {**f, "filter": "w > 0"} if kind == "filtered" else f
 
 
 def expected(rows):
@@ -43,7 +45,8 @@ def expected(rows):
             for f in functions():
                 first, last = (number(f["frame"][s], at, len(part)) for s in ("start", "end"))
                 frame = part[max(first, 0):max(last + 1, 0)]
-                values = [r[2] for r in frame if r[2] is not None and (r[3] > 0 or "filter" not in f)]
+                left = "exclude" in f["frame"]
+                values = [r[2] for r in frame if r[2] is not None and (r[3] > 0 or "filter" not in f) and not (left and r is row)]
                 cells.append(functools.reduce(FOLDS[f["fn"]], values) if values else None)
             out[row[0]] = cells
     return out
