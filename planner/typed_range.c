@@ -95,6 +95,13 @@ static struct pl_range magnitude(struct pl_range r)
     return (struct pl_range){true, HD_MAX(0, HD_MAX(r.lo, minus.lo)), HD_MAX(r.hi, minus.hi)};
 }
 
+/* Not known of a shift by what may be negative, which raises. */
+static struct pl_range of_bits(enum fe_op op, struct pl_range a, struct pl_range b)
+{
+    bool shift = op == FE_SHIFT_LEFT || op == FE_SHIFT_RIGHT;
+    return shift && b.lo < 0 ? (struct pl_range){false, 0, 0} : range_bits(op, a, b);
+}
+
 /* Of a cast between exact numbers, or of arithmetic of them, before it is checked; not known: of none such. */
 static struct pl_range unchecked(struct look *k, const struct fe_node *n, const struct fe_expr *e)
 {
@@ -111,7 +118,7 @@ static struct pl_range unchecked(struct look *k, const struct fe_node *n, const 
         return magnitude(of_expr(k, n, e->args[0]));
     if (e->op == FE_BIT_AND || e->op == FE_BIT_OR || e->op == FE_BIT_XOR || e->op == FE_SHIFT_LEFT ||
         e->op == FE_SHIFT_RIGHT)
-        return range_bits(e->op, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
+        return of_bits(e->op, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
     if (e->op != FE_CAST || !is_exact(e->args[0]->type) || scale_of(e->type) < scale_of(e->args[0]->type))
         return none;
     int by = scale_of(e->type) - scale_of(e->args[0]->type);
