@@ -204,6 +204,7 @@ struct fe_node {
             int ngroup; /* TOP_OP: the first keys are those of a group, WINDOW_OP: of a partition */
             bool keep; /* TOP_OP: rows that tie with the last by the stated keys stay */
             bool numbered; /* TOP_OP: the planner's own, for a filter on a number of a window */
+            bool spare; /* and above that window: rows are the same without it */
             struct fe_window *window; /* WINDOW_OP, whose columns are the input's, then the window's */
         } sort; /* LIMIT_OP too: nkeys = 0. TOP_OP: limit and offset are of each group */
         struct {

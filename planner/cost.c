@@ -168,10 +168,11 @@ bool pl_worth_direct(double range, double row_bytes, double rows)
     return range * row_bytes <= DIRECT_SMALL || range <= DIRECT_SPARSE * at_least_few(rows);
 }
 
+/* A buffer with very many rows that stay costs more than sorting all, unless those would fill the memory. */
 bool pl_worth_pruning(double rows, double wanted, double stay)
 {
-    enum { WANTED_MAX = 4096, DROPPED = 8, STAY_MAX = 1 << 17 };
-    return wanted <= WANTED_MAX && rows >= DROPPED * stay && stay <= STAY_MAX;
+    enum { WANTED_MAX = 4096, DROPPED = 4, STAY_MAX = 1 << 17, DROPPED_OF_MANY = 32 };
+    return wanted <= WANTED_MAX && rows >= (stay <= STAY_MAX ? DROPPED : DROPPED_OF_MANY) * stay;
 }
 
 bool pl_worth_bound(double rows, double wanted)

@@ -3,6 +3,8 @@
 
 #include "planner/physical.h"
 
+#include "planner/cost.h"
+#include "planner/estimate.h"
 #include "planner/lower_pairs.h"
 #include "planner/physical_agg.h"
 #include "planner/physical_join.h"
@@ -120,6 +122,9 @@ static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
     struct pl_node *in;
     bool one = n->u.sort.ngroup == 0 && !n->u.sort.keep;
+    double wanted = (double)n->u.sort.limit + (double)n->u.sort.offset;
+    if (n->u.sort.spare && !pl_worth_pruning(est_rows(c, n->inputs[0]), wanted, est_rows(c, n)))
+        return physical_node(c, n->inputs[0], out);
     HD_TRY(physical_node(c, n->inputs[0], &in));
     struct pl_node *p = *out = pl_node_new(c, one ? PL_NODE_SORT : PL_NODE_TOP, n, 1, &in);
     p->u.sort.keys = n;
@@ -129,7 +134,8 @@ static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     d->taken = !one;
     if (n->u.sort.numbered) {
         d = pl_decide(c, p, "window");
-        pl_decide_way(c, d, "numbers for all rows", -1, "nobody reads them but a filter");
+        pl_decide_way(c, d, "numbers for all rows", -1,
+                      n->u.sort.spare ? "a filter drops most of them" : "nobody reads them but a filter");
         pl_decide_way(c, d, "the first rows alone", -1, NULL);
         d->taken = 1;
     }

@@ -1,6 +1,7 @@
 /* `row_number <= k` above a window asks for the first k rows of each partition, which is what the operator top is, and
  * `rank <= k` for these with all that tie with the last. A top keeps few rows while others come, and numbers none. If
- * somebody reads more of the window than the filter does, it stays. */
+ * somebody reads more of the window than the filter does, it stays, of the first rows alone where what is read depends on
+ * no others and most rows are others. */
 #include "planner/rewrite_top.h"
 
 #include <string.h>
@@ -123,6 +124,26 @@ static bool is_enough(struct ctx *c, const struct fe_node *filter, const struct 
     return true;
 }
 
+/* The first rows of a partition have it whatever comes behind them. */
+static bool looks_back(const struct fe_node *window, int i)
+{
+    const struct fe_window_column *w = &window->u.sort.window->columns[i];
+    bool framed = w->value >= 0 && window->u.sort.window->values[w->value].framed;
+    bool places = w->value >= 0 && window->u.sort.window->values[w->value].places;
+    bool back = w->at.base == FE_WINDOW_ROW || w->at.base == FE_WINDOW_PEER_BEGIN || w->at.base == FE_WINDOW_DENSE;
+    return back && w->at.by <= 0 && !framed && !places;
+}
+
+/* Row numbers of which the largest is known, and nothing else that depends on rows behind them: those need not be
+ * there. Of a rank the top would keep columns that the window does not look at. */
+static bool leaves_out(const struct numbered *a)
+{
+    bool all = a->window->u.sort.window->columns[a->of].at.base == FE_WINDOW_ROW;
+    for (int i = 0; i < a->window->u.sort.window->ncolumns; i++)
+        all &= looks_back(a->window, i);
+    return all;
+}
+
 /* ---- the top -------------------------------------------------------------------------------------------- */
 
 static struct fe_expr *rows_literal(const struct rewriting *w, const struct numbered *a, int64_t v)
@@ -193,6 +214,23 @@ static struct fe_node *filtered(const struct rewriting *w, const struct fe_node 
     return n;
 }
 
+/* The window of the first rows alone, below what is above it. */
+static struct fe_node *over_top(const struct rewriting *w, const struct numbered *a, const struct fe_node *n,
+                                struct fe_node *in)
+{
+    struct fe_node *to = hd_dup(w->a, n, sizeof *n);
+    to->inputs = HD_NEWN(w->a, struct fe_node *, 1);
+    if (n != a->window) {
+        to->inputs[0] = over_top(w, a, n->inputs[0], in);
+        return to;
+    }
+    struct fe_node *top = to->inputs[0] = top_of(w, a, in);
+    top->u.sort.limit = HD_MAX(a->hi, (int64_t)0);
+    top->u.sort.offset = 0;
+    top->u.sort.spare = true;
+    return to;
+}
+
 /* ---- plans ---------------------------------------------------------------------------------------------- */
 
 static bool has_candidate(struct hd_arena *a, const struct fe_node *n)
@@ -207,7 +245,10 @@ static bool has_candidate(struct hd_arena *a, const struct fe_node *n)
 static struct fe_node *rewritten(struct ctx *c, const struct rewriting *w, const struct fe_node *n)
 {
     struct numbered a;
-    if (n->op == FE_FILTER_OP && asks_for_numbers(c->a, n, &a) && is_enough(c, n, &a)) {
+    bool asks = n->op == FE_FILTER_OP && asks_for_numbers(c->a, n, &a);
+    if (asks && !is_enough(c, n, &a) && leaves_out(&a))
+        return over_top(w, &a, n, rewritten(c, w, a.window->inputs[0]));
+    if (asks && is_enough(c, n, &a)) {
         struct fe_node *top = top_of(w, &a, rewritten(c, w, a.window->inputs[0]));
         top = rw_is_first(w, top) ? rw_first(w, top) : top;
         return filtered(w, n, &a, projections(w, &a, n->inputs[0], top));

@@ -134,13 +134,16 @@ class Plan:
         self.functions = [{"fn": self.rng.choice(["row_number", "row_number", "rank"]), "as": "w0"}]
         conditions = [f"w0 <= {k}", f"w0 < {k}", f"{k} >= w0", f"w0 = {k}", f"w0 between 2 and {k}", f"w0 <= {k} and w0 > 1",
                       f"w0 <= {k} and i > 0", f"w0 <= {k} and w0 <> 2"]
-        return self.rng.choice(conditions), self.rng.random() < 0.3
+        read = self.rng.random() < 0.4
+        if read and self.rng.random() < 0.6:
+            self.functions += [{"fn": "lag", "arg": "i", "as": "w1"}, {"fn": "dense_rank", "as": "w2"}]
+        return self.rng.choice(conditions), [f["as"] for f in self.functions] if read else []
 
     def json(self):
         if not self.numbered:
             return {"heddle": 1, "root": self.node()}
         condition, read = self.numbered
-        columns = [{"expr": c, "as": c} for c in list(TYPES) + ["w0"] * read]
+        columns = [{"expr": c, "as": c} for c in list(TYPES) + read]
         return {"heddle": 1, "root": {"op": "project", "exprs": columns, "input": {"op": "filter", "pred": condition, "input": self.node()}}}
 
     def node(self):
@@ -156,7 +159,7 @@ class Plan:
         if not self.numbered:
             return self.window_sql()
         condition, read = self.numbered
-        return f"select {', '.join(list(TYPES) + ['w0'] * read)} from ({self.window_sql()}) where {condition}"
+        return f"select {', '.join(list(TYPES) + read)} from ({self.window_sql()}) where {condition}"
 
     def window_sql(self):
         partition = f"partition by {', '.join(self.partition)} " if self.partition else ""
