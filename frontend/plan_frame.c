@@ -165,6 +165,7 @@ static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit 
         b->at = (struct fe_window_at){.base = start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END};
     else
         b->at = (struct fe_window_at){.base = FE_WINDOW_FOUND, .of = add_search(x, s)};
+    x->ties |= x->n->u.sort.nstated == 0; /* a search is in rows that are sorted */
     b->open = false;
     return 0;
 }
