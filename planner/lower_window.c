@@ -133,6 +133,21 @@ static void store_places(struct lowering *l, struct stream *in, int i)
     st->place = v;
 }
 
+/* A text to be joined is there by its type, and so are its bytes; a group's value may still come with a bit that says so. */
+static int never_null(struct lowering *l, struct pl_val *v)
+{
+    struct pl_val none =
+        lx_const(l->c, &(struct fe_value){.type = hd_type_of(v->phys == RT_STR ? HD_STRING : HD_INT64), .s = ""});
+    if (!v->nullable)
+        return 0;
+    lx_realise(l->c, &none);
+    HD_TRY(lx_as_phys(l->c, &none, v->phys));
+    int args[2] = {v->expr, none.expr};
+    v->expr = pb_op(l->c, FE_COALESCE, v->phys, false, 2, args);
+    v->nullable = false;
+    return 0;
+}
+
 static int store_value(struct lowering *l, struct stream *in, int i)
 {
     struct ctx *c = l->c;
@@ -147,6 +162,8 @@ static int store_value(struct lowering *l, struct stream *in, int i)
         HD_TRY(lx_as_string(c, &v));
     else
         v.type = w->arg->type;
+    if (l->w->separator)
+        HD_TRY(never_null(l, &v));
     if (merge_of(w->fn) == RT_MERGE_SUM)
         HD_TRY(settle_sum(l, w, &v));
     if (agg_is_of_bits(w->fn)) {
