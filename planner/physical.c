@@ -122,7 +122,7 @@ static int top(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
     struct pl_node *in;
     bool one = n->u.sort.ngroup == 0 && !n->u.sort.keep;
-    double wanted = (double)n->u.sort.limit + (double)n->u.sort.offset;
+    double wanted = (double)fe_limit(n) + (double)fe_offset(n);
     if (n->u.sort.spare && !pl_worth_pruning(est_rows(c, n->inputs[0]), wanted, est_rows(c, n)))
         return physical_node(c, n->inputs[0], out);
     HD_TRY(physical_node(c, n->inputs[0], &in));

@@ -226,7 +226,7 @@ static struct fe_node *over_top(const struct rewriting *w, const struct numbered
     }
     struct fe_node *top = to->inputs[0] = top_of(w, a, in);
     top->u.sort.limit = rows_literal(w, a, HD_MAX(a->hi, (int64_t)0));
-    top->u.sort.offset = 0;
+    top->u.sort.offset = NULL;
     top->u.sort.spare = true;
     return to;
 }
