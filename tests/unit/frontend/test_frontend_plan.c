@@ -165,8 +165,8 @@ static void constants_are_bound(void **state)
         {"d", "39", "an integer from -18 to 38, the digits of round"},
         {"d", "-19", "an integer from -18 to 38, the digits of round"},
         {"f", "100%%", NULL},
-        {"f", "%f%", "a format of strptime, with one of YmdHMSfybBpIe% behind each %"},
-        {"f", "%j", "a format of strptime, with one of YmdHMSfybBpIe% behind each %"},
+        {"f", "%f%", "a format of strptime, with one of YmdHMSfybBpIejaAuw% behind each %"},
+        {"f", "%U", "a format of strptime, with one of YmdHMSfybBpIejaAuw% behind each %"},
         {"f", NULL, NULL},
     };
     static const char plan[] =
