@@ -134,7 +134,7 @@ class Gpu(unittest.TestCase):
 
     def test_running_query_is_cancelled(self):
         def pairs(left, table, column, residual):
-            return {"op": "join", "kind": "inner", "left": left, "residual": residual,
+            return {"op": "join", "kind": "inner", "strategy": "loop", "left": left, "residual": residual,
                     "right": {"op": "scan", "table": table, "columns": [column]}}
         scan = {"op": "scan", "table": "lineitem", "columns": ["l_orderkey"]}
         every = pairs(pairs(scan, "orders", "o_orderkey", "l_orderkey + o_orderkey > 5"), "customer", "c_custkey",
