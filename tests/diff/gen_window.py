@@ -146,8 +146,8 @@ class WindowGen:
         out = {"fn": self.rng.choice(["bit_and", "bit_or", "bit_xor"]), "arg": self.plan.write(arg if arg.type.is_int else self.gen.constant(6, INT64))}
         if self.rng.random() < 0.2:
             out["filter"] = self.plan.write(self.gen.boolean(1))
-        if node.get("frame") or self.rng.random() < 0.6:
-            out["frame"] = {k: v for k, v in self.frame(node, False).items() if k != "exclude"}
+        if self.rng.random() < 0.6:
+            out["frame"] = self.frame(node)
         most = Fraction(1 << 63)
         return out, Val(Node("col", name=""), INT64, True, -most, most - 1)
 

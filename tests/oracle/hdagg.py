@@ -32,7 +32,7 @@ class Aggregate:
         if set(agg) - known or ("by" in agg) != two or \
                 not (two or agg["fn"] in ("count", "sum", "avg", "min", "max") + BOOLS + BITS + ONE or agg["fn"] in ORDERED):
             raise PlanError(self.path, "not an aggregate")
-        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg", "string_agg")):
+        if agg.get("distinct") and ("arg" not in agg or agg["fn"] not in ("count", "sum", "avg", "bit_xor", "string_agg")):
             raise PlanError(self.path, "distinct goes with the argument of count, sum, avg, bit_xor or string_agg")
         self.filter = self.condition("filter") if "filter" in agg else None
         if self.filter and self.filter.err:
