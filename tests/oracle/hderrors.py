@@ -61,8 +61,14 @@ def used_by(plan, parent, child, columns):
 LOST = object()
 
 
+def asks_subplan(expr):
+    parts = expr.values() if isinstance(expr, dict) else expr if isinstance(expr, list) else []
+    return isinstance(expr, dict) and "plan" in expr or any(map(asks_subplan, parts))
+
+
 def reads(expr, columns):
-    return columns is not None and bool(strict_columns(parse(expr, "")) & columns)
+    """Whether the value needs one of the columns; of conditions about subplans that is not said."""
+    return columns is not None and not asks_subplan(expr) and bool(strict_columns(parse(expr, "")) & columns)
 
 
 def named(item):
@@ -84,7 +90,7 @@ def through_aggregate(node, child, columns):
         return None
     if any(reads(named(k)[0], columns) for k in node.get("keys", [])):
         return None
-    return {a["as"] for a in node["aggs"] if "arg" in a and a["fn"] not in ("count", "grouping") and reads(a["arg"], columns)} or LOST
+    return {a["as"] for a in node["aggs"] if "arg" in a and a["fn"] not in ("count", "grouping", "first", "last") and reads(a["arg"], columns)} or LOST
 
 
 def through_filter(node, child, columns):
