@@ -242,17 +242,10 @@ void heddle_statement_free(heddle_statement *s)
 
 /* ---- Bind ------------------------------------------------------------------------------ */
 
-/* A number is bound in so short a time that nothing else would look. */
-static int go_on(const struct heddle_statement *s, struct hd_err *err)
-{
-    return hd_stopped(&s->cancel.flag) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
-}
-
 static int bind_one(struct heddle_statement *s, const char *name, const char *value, struct hd_err *err)
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    HD_TRY(go_on(s, err));
     release_program(s); /* it was planned for the old values */
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind(s->plan, name, value, err));
     return rc;
@@ -271,7 +264,6 @@ static int bind_json(struct heddle_statement *s, const char *json, struct hd_err
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    HD_TRY(go_on(s, err));
     release_program(s);
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, json, err));
     return rc;

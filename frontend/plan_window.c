@@ -36,6 +36,7 @@ static const struct {
     const char *name;
     bool arg, offset, count, framed, nulls; /* takes "arg", "offset" and "default", "n", "frame", "nulls" */
     bool ties; /* its value depends on the order of rows that tie */
+    enum fe_agg_fn agg; /* that it is; or nothing */
 } functions[FUNCTIONS] = {
     [ROW_NUMBER] = {.name = "row_number", .ties = true},
     [RANK] = {.name = "rank"},
@@ -48,17 +49,17 @@ static const struct {
     [FIRST_VALUE] = {.name = "first_value", .nulls = true, .arg = true, .framed = true, .ties = true},
     [LAST_VALUE] = {.name = "last_value", .nulls = true, .arg = true, .framed = true, .ties = true},
     [NTH_VALUE] = {.name = "nth_value", .nulls = true, .arg = true, .count = true, .framed = true, .ties = true},
-    [COUNT] = {.name = "count", .framed = true},
-    [SUM] = {.name = "sum", .arg = true, .framed = true},
-    [AVG] = {.name = "avg", .arg = true, .framed = true},
-    [MIN] = {.name = "min", .arg = true, .framed = true},
-    [MAX] = {.name = "max", .arg = true, .framed = true},
-    [COUNT_IF] = {.name = "count_if", .arg = true, .framed = true},
-    [BOOL_AND] = {.name = "bool_and", .arg = true, .framed = true},
-    [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true},
-    [BIT_AND] = {.name = "bit_and", .arg = true, .framed = true},
-    [BIT_OR] = {.name = "bit_or", .arg = true, .framed = true},
-    [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true},
+    [COUNT] = {.name = "count", .framed = true, .agg = FE_AGG_COUNT},
+    [SUM] = {.name = "sum", .arg = true, .framed = true, .agg = FE_AGG_SUM},
+    [AVG] = {.name = "avg", .arg = true, .framed = true, .agg = FE_AGG_AVG},
+    [MIN] = {.name = "min", .arg = true, .framed = true, .agg = FE_AGG_MIN},
+    [MAX] = {.name = "max", .arg = true, .framed = true, .agg = FE_AGG_MAX},
+    [COUNT_IF] = {.name = "count_if", .arg = true, .framed = true, .agg = FE_AGG_COUNT_IF},
+    [BOOL_AND] = {.name = "bool_and", .arg = true, .framed = true, .agg = FE_AGG_BOOL_AND},
+    [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true, .agg = FE_AGG_BOOL_OR},
+    [BIT_AND] = {.name = "bit_and", .arg = true, .framed = true, .agg = FE_AGG_BIT_AND},
+    [BIT_OR] = {.name = "bit_or", .arg = true, .framed = true, .agg = FE_AGG_BIT_OR},
+    [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true, .agg = FE_AGG_BIT_XOR},
 };
 
 static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
@@ -67,223 +68,7 @@ static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
                              : hd_asprintf(x->r->arena, "%" PRId64, (int64_t)k->value.i);
 }
 
-/* ---- functions over frames --------------------------------------------------------------------------------- */
-
-static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
-{
-    if (arg && arg->nullable)
-        return fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_COUNT, arg), out);
-    *out = fw_pieces_size(x, f);
-    return 0;
-}
-
-/* count, sum or avg. */
-static int aggregate_pieces(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg,
-                            struct hd_type type, const char **out)
-{
-    char text[HD_TEXT_MAX];
-    const char *n, *sum;
-    HD_TRY(count_pieces(x, f, arg, &n));
-    *out = n;
-    if (fn == COUNT)
-        return 0;
-    HD_TRY(fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, type)), &sum));
-    *out = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s)%s%s end", n, sum, hd_type_text(type, text),
-                       fn == AVG ? " / " : "", fn == AVG ? n : "");
-    return 0;
-}
-
-static const char *counted(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
-{
-    if (!arg || !arg->nullable)
-        return fw_frame_size(x, f);
-    const char *n = fw_difference(x, f, fw_add_value(x, FE_AGG_COUNT, arg), "0");
-    n = f->start.open ? hd_asprintf(x->r->arena, "coalesce(%s, 0)", n) : n;
-    const char *cond = fw_has_rows(x, f);
-    return cond ? hd_asprintf(x->r->arena, "case when %s then %s else 0 end", cond, n) : n;
-}
-
-static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, struct hd_type type)
-{
-    char text[HD_TEXT_MAX];
-    if (!f->start.open && hd_type_is_float(type))
-        return fw_framed(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
-    struct fe_expr *term = fe_expr_cast(x->r->arena, arg, type);
-    const char *sum = fw_difference(x, f, fw_add_value(x, FE_AGG_SUM, term), "0");
-    if (!f->start.open)
-        sum = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s) end", counted(x, f, arg), sum,
-                          hd_type_text(type, text));
-    return fw_where_rows(x, f, sum);
-}
-
-static int count_of(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
-{
-    if (f->without)
-        return aggregate_pieces(x, f, COUNT, arg, hd_type_of(HD_INT64), out);
-    *out = counted(x, f, arg);
-    return 0;
-}
-
-/* The value where the condition is true, else NULL. */
-static struct fe_expr *where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value)
-{
-    struct fe_expr *e = HD_NEW(a, struct fe_expr), *args[2] = {cond, value};
-    *e = (struct fe_expr){.op = FE_CASE, .type = value->type, .nullable = true, .nargs = 2, .path = value->path};
-    e->args = hd_dup(a, args, sizeof args);
-    return e;
-}
-
-static struct fe_expr *one_where(struct hd_arena *a, struct fe_expr *cond)
-{
-    struct fe_expr *one = HD_NEW(a, struct fe_expr);
-    *one = (struct fe_expr){.op = FE_LIT, .type = hd_type_of(HD_INT64), .path = cond->path};
-    one->value = (struct fe_value){.type = one->type, .i = 1};
-    return where(a, cond, one);
-}
-
-static struct fe_expr *negated(struct hd_arena *a, struct fe_expr *cond)
-{
-    struct fe_expr *e = HD_NEW(a, struct fe_expr);
-    *e = (struct fe_expr){.op = FE_NOT, .type = cond->type, .nullable = cond->nullable, .nargs = 1, .path = cond->path};
-    e->args = hd_dup(a, &cond, sizeof cond);
-    return e;
-}
-
-/* count_if, bool_and, bool_or: by how many rows have the condition, or its opposite. */
-static int of_conditions(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *cond,
-                         const char **out)
-{
-    struct hd_arena *a = x->r->arena;
-    const char *some, *all;
-    HD_TRY(count_of(x, f, one_where(a, fn == BOOL_AND ? negated(a, cond) : cond), &some));
-    *out = some;
-    if (fn == COUNT_IF)
-        return 0;
-    HD_TRY(count_of(x, f, cond, &all));
-    *out = hd_asprintf(a, "case when %s > 0 then %s %s 0 end", all, some, fn == BOOL_AND ? "=" : ">");
-    return 0;
-}
-
-static const char *extreme(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg)
-{
-    struct fe_window_at last = fw_last_row(f);
-    bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
-    struct fe_expr *wide = single ? fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)) : arg;
-    enum fe_agg_fn least = fn == MIN ? FE_AGG_MIN : FE_AGG_MAX;
-    const char *out = NULL;
-    if (f->without)
-        out = fw_pieces_folded(x, f, least, wide);
-    else if (!f->start.open || arg->type.kind == HD_STRING)
-        out = fw_framed(x, f, least, wide);
-    else
-        out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
-    return single ? hd_asprintf(x->r->arena, "cast(%s as float32)", out) : out;
-}
-
-/* sum or avg of floats over a frame that leaves rows out. */
-static int real_pieces(struct fw_reading *x, const struct fw_frame *f, enum function fn, struct fe_expr *arg,
-                       const char **out)
-{
-    const char *n;
-    *out = fw_pieces_folded(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
-    if (fn == SUM)
-        return 0;
-    HD_TRY(count_pieces(x, f, arg, &n));
-    *out = hd_asprintf(x->r->arena, "case when %s > 0 then %s / cast(%s as float64) end", n, *out, n);
-    return 0;
-}
-
-static struct fe_expr *complement(struct hd_arena *a, struct fe_expr *of)
-{
-    struct fe_expr *e = HD_NEW(a, struct fe_expr);
-    *e = (struct fe_expr){.op = FE_BIT_NOT, .type = of->type, .nullable = of->nullable, .nargs = 1, .path = of->path};
-    e->args = hd_dup(a, &of, sizeof of);
-    return e;
-}
-
-/* Bits that an odd number of values have up to the frame's end, but not before its start. */
-static int odd_bits(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
-{
-    struct hd_arena *a = x->r->arena;
-    struct fe_window_at last = fw_last_row(f);
-    int value = fw_add_value(x, FE_AGG_BIT_XOR, arg);
-    const char *n, *bits;
-    if (f->without) {
-        HD_TRY(count_pieces(x, f, arg, &n));
-        HD_TRY(fw_pieces_sum(x, f, FE_AGG_BIT_XOR, value, &bits));
-        *out = hd_asprintf(a, "case when %s > 0 then %s end", n, bits);
-        return 0;
-    }
-    const char *to = fw_value_at(x, value, &last, 0, true);
-    if (f->start.open) {
-        *out = fw_where_rows(x, f, to);
-        return 0;
-    }
-    const char *from = fw_value_at(x, value, &f->start.at, -1, true);
-    *out = fw_where_rows(x, f,
-                         hd_asprintf(a, "case when %s > 0 then xor(coalesce(%s, 0), coalesce(%s, 0)) end",
-                                     counted(x, f, arg), to, from));
-    return 0;
-}
-
-/* bit_and is bit_or of what the values lack, and what that lacks. */
-static int of_bits(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
-                   struct fe_expr *arg, const char **out)
-{
-    struct hd_arena *a = x->r->arena;
-    char found[HD_TEXT_MAX];
-    struct fe_window_at last = fw_last_row(f);
-    if (!hd_type_is_int(arg->type))
-        return fe_json_fail(v, "%s expects an integer, found %s", functions[fn].name, hd_type_text(arg->type, found));
-    arg = fe_expr_cast(a, arg, hd_type_of(HD_INT64));
-    if (fn == BIT_XOR)
-        return odd_bits(x, f, arg, out);
-    if (fn == BIT_AND)
-        arg = complement(a, arg);
-    if (f->without)
-        *out = fw_pieces_folded(x, f, FE_AGG_BIT_OR, arg);
-    else if (f->start.open)
-        *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, FE_AGG_BIT_OR, arg), &last, 0, true));
-    else
-        *out = fw_framed(x, f, FE_AGG_BIT_OR, arg);
-    if (fn == BIT_AND)
-        *out = hd_asprintf(a, "(~%s)", *out);
-    return 0;
-}
-
-static int aggregate(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
-                     struct fe_expr *arg, const char **out)
-{
-    struct hd_arena *a = x->r->arena;
-    char found[HD_TEXT_MAX];
-    bool sums = fn == SUM || fn == AVG;
-    if (fn == COUNT)
-        return count_of(x, f, arg, out);
-    if (sums && !hd_type_is_num(arg->type))
-        return fe_json_fail(v, "%s expects a number, found %s", functions[fn].name, hd_type_text(arg->type, found));
-    if (!sums && arg->type.kind == HD_BOOL)
-        return fe_json_fail(v, "%s expects any type but bool", functions[fn].name);
-    if (!sums) {
-        *out = extreme(x, f, fn, arg);
-        return 0;
-    }
-    bool real = hd_type_is_float(arg->type);
-    if (f->without && real)
-        return real_pieces(x, f, fn, arg, out);
-    struct hd_type whole =
-        real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
-    if (f->without)
-        return aggregate_pieces(x, f, fn, arg, fn == SUM ? fe_sum_type(arg->type) : whole, out);
-    if (fn == SUM) {
-        *out = summed(x, f, arg, fe_sum_type(arg->type));
-        return 0;
-    }
-    const char *n = counted(x, f, arg), *sum = summed(x, f, arg, whole);
-    *out = hd_asprintf(
-        a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end", n, sum,
-        n);
-    return 0;
-}
+/* ---- rows of frames --------------------------------------------------------------------------------------------- */
 
 /* The value of the k-th row of the frame, which may be no row of the partition. */
 static int nth_of(struct fw_reading *x, const struct fw_frame *f, int value, const struct fe_expr *k, const char **out)
@@ -475,7 +260,7 @@ static int read_argument(struct fw_reading *x, const struct fe_json *v, enum fun
         return fe_json_need(v, "arg", &m);
     HD_TRY(fe_read_condition(x->r, v, "filter", &x->scope, &filter));
     if (filter)
-        *arg = *arg ? where(x->r->arena, filter, *arg) : one_where(x->r->arena, filter);
+        *arg = fw_where(x->r->arena, filter, *arg);
     return 0;
 }
 
@@ -522,13 +307,13 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case SUM:
     case AVG:
     case MIN:
-    case MAX: return aggregate(x, v, fn, &f, arg, out);
+    case MAX:
     case COUNT_IF:
     case BOOL_AND:
-    case BOOL_OR: return of_conditions(x, &f, fn, arg, out);
+    case BOOL_OR:
     case BIT_AND:
     case BIT_OR:
-    case BIT_XOR: return of_bits(x, v, fn, &f, arg, out);
+    case BIT_XOR: return fw_aggregate(x, v, functions[fn].agg, &f, arg, out);
     case ROW_NUMBER:
     case RANK:
     case DENSE_RANK:

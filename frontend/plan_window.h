@@ -1,5 +1,5 @@
 /* Internal to the files that read the operator window: plan_window.c (its functions), plan_frame.c (frames),
- * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out). */
+ * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out), plan_window_aggs.c (aggregates). */
 #ifndef HEDDLE_FRONTEND_PLAN_WINDOW_H
 #define HEDDLE_FRONTEND_PLAN_WINDOW_H
 
@@ -86,5 +86,13 @@ int fw_count_at(struct fw_reading *x, int count, const char *number, const char 
 
 /* The offset of an end of a frame from the row's order key. *here: it is 0, else *limit: the value at that offset. */
 int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool following, bool *here, int *limit);
+
+/* ---- aggregates over frames (plan_window_aggs.c) ------------------------------------------------------------- */
+
+/* As text over the node's columns; arg NULL: count of rows. v: the function, for errors. */
+int fw_aggregate(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
+                 struct fe_expr *arg, const char **out);
+/* The value, or 1 for NULL, where the condition is true, else NULL. */
+struct fe_expr *fw_where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value);
 
 #endif

@@ -242,12 +242,6 @@ static int determine(struct automaton *a, int *start, int *idle)
 
 /* ---- programs ---------------------------------------------------------------------------------------------- */
 
-static void put_two(unsigned char *p, size_t at, unsigned v)
-{
-    p[at] = (unsigned char)v;
-    p[at + 1] = (unsigned char)(v >> 8);
-}
-
 static unsigned char *write_program(const struct automaton *a, int start, int idle, size_t *size)
 {
     size_t tags = (size_t)a->ntags, n = (size_t)a->nstates, cells = n * (size_t)a->nclasses;
@@ -257,13 +251,7 @@ static unsigned char *write_program(const struct automaton *a, int start, int id
     unsigned char *p = hd_zalloc(a->m->a, *size);
     p[HDD_RX_NTAGS] = (unsigned char)tags;
     p[HDD_RX_NPLACES] = (unsigned char)places;
-    put_two(p, HDD_RX_CLASSES, (unsigned)a->nclasses);
-    put_two(p, HDD_RX_STATES, (unsigned)n);
-    put_two(p, HDD_RX_START, (unsigned)start);
-    put_two(p, HDD_RX_IDLE, (unsigned)idle);
-    put_two(p, HDD_RX_SIZE, (unsigned)*size & 0xffff);
-    put_two(p, HDD_RX_SIZE + 2, (unsigned)(*size >> 16));
-    memcpy(p + HDD_RX_CLASS, a->class, sizeof a->class);
+    fe_rx_put_head(p, a->class, &(struct fe_rx_head){a->nclasses, a->nstates, start, idle, *size});
     memset(p + HDD_RX_GROUPS, HDD_RX_NONE, 16);
     for (int k = 0; k < a->m->ngroups; k++)
         if (a->m->groups[k] < 16)
@@ -274,8 +262,8 @@ static unsigned char *write_program(const struct automaton *a, int start, int id
     }
     for (size_t i = 0; i < cells; i++) {
         const struct state *s = &a->states[i / (size_t)a->nclasses];
-        put_two(p, table + 4 * i, (unsigned)s->next[i % (size_t)a->nclasses]);
-        put_two(p, table + 4 * i + 2, (unsigned)s->moves[i % (size_t)a->nclasses]);
+        fe_rx_put_two(p, table + 4 * i, (unsigned)s->next[i % (size_t)a->nclasses]);
+        fe_rx_put_two(p, table + 4 * i + 2, (unsigned)s->moves[i % (size_t)a->nclasses]);
     }
     for (size_t i = 0; i < (size_t)a->nmoves; i++)
         memcpy(p + moves + i * places, a->moves[i], places);

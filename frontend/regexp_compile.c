@@ -193,12 +193,6 @@ static int next_state(struct automaton *a, int from, unsigned char byte)
 
 /* ---- programs ---------------------------------------------------------------------------------------------- */
 
-static void put_two(unsigned char *p, size_t at, unsigned v)
-{
-    p[at] = (unsigned char)v;
-    p[at + 1] = (unsigned char)(v >> 8);
-}
-
 static unsigned char *write_program(const struct automaton *a, int start, int idle, size_t *size)
 {
     bool wide = a->nstates > 256;
@@ -206,13 +200,7 @@ static unsigned char *write_program(const struct automaton *a, int start, int id
     *size = table + (wide ? 2 * cells : cells);
     unsigned char *p = hd_zalloc(a->m->a, *size);
     p[HDD_RX_WIDE] = wide;
-    put_two(p, HDD_RX_CLASSES, (unsigned)a->nclasses);
-    put_two(p, HDD_RX_STATES, (unsigned)n);
-    put_two(p, HDD_RX_START, (unsigned)start);
-    put_two(p, HDD_RX_IDLE, (unsigned)idle);
-    put_two(p, HDD_RX_SIZE, (unsigned)*size & 0xffff);
-    put_two(p, HDD_RX_SIZE + 2, (unsigned)(*size >> 16));
-    memcpy(p + HDD_RX_CLASS, a->class, sizeof a->class);
+    fe_rx_put_head(p, a->class, &(struct fe_rx_head){a->nclasses, a->nstates, start, idle, *size});
     for (int b = 0; b < 256; b++)
         p[HDD_RX_LEAVES + b] = a->states[idle].next[a->class[b]] != idle;
     for (size_t i = 0; i < n; i++)
@@ -220,7 +208,7 @@ static unsigned char *write_program(const struct automaton *a, int start, int id
     for (size_t i = 0; i < cells; i++) {
         unsigned to = (unsigned)a->states[i / (size_t)a->nclasses].next[i % (size_t)a->nclasses];
         if (wide)
-            put_two(p, table + 2 * i, to);
+            fe_rx_put_two(p, table + 2 * i, to);
         else
             p[table + i] = (unsigned char)to;
     }

@@ -2,6 +2,7 @@
 #include "frontend/regexp_positions.h"
 
 #include "runtime/base/vec.h"
+#include "templates/regexp.cuh"
 
 int fe_rx_fail(struct fe_rx_making *m, const char *message)
 {
@@ -149,4 +150,21 @@ int fe_rx_classes(const struct fe_rx_making *m, unsigned char class[256], unsign
         class[b] = (unsigned char)(n - 1);
     }
     return n;
+}
+
+void fe_rx_put_two(unsigned char *program, size_t at, unsigned v)
+{
+    program[at] = (unsigned char)v;
+    program[at + 1] = (unsigned char)(v >> 8);
+}
+
+void fe_rx_put_head(unsigned char *program, const unsigned char class[256], const struct fe_rx_head *h)
+{
+    fe_rx_put_two(program, HDD_RX_CLASSES, (unsigned)h->nclasses);
+    fe_rx_put_two(program, HDD_RX_STATES, (unsigned)h->nstates);
+    fe_rx_put_two(program, HDD_RX_START, (unsigned)h->start);
+    fe_rx_put_two(program, HDD_RX_IDLE, (unsigned)h->idle);
+    fe_rx_put_two(program, HDD_RX_SIZE, (unsigned)h->size & 0xffff);
+    fe_rx_put_two(program, HDD_RX_SIZE + 2, (unsigned)(h->size >> 16));
+    memcpy(program + HDD_RX_CLASS, class, 256);
 }

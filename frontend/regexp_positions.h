@@ -33,4 +33,12 @@ int fe_rx_classes(const struct fe_rx_making *m, unsigned char class[256], unsign
 const unsigned char *fe_rx_captures(struct hd_arena *a, const struct fe_regexp *x, int ngroups, const int *groups,
                                     size_t *size, struct fe_regexp_error *e);
 
+/* What programs of automata begin with (templates/regexp.cuh), whatever they are for; size: their bytes. */
+struct fe_rx_head {
+    int nclasses, nstates, start, idle;
+    size_t size;
+};
+void fe_rx_put_head(unsigned char *program, const unsigned char class[256], const struct fe_rx_head *h);
+void fe_rx_put_two(unsigned char *program, size_t at, unsigned v);
+
 #endif

@@ -156,9 +156,10 @@ stage_ssb() {
 stage_states() {
     if [ -z "${GPU_TOOLS:-}" ]; then
         configure release
-        build release simt_test_devices simt_test_states simt_test_partition bench_states
+        build release simt_test_devices simt_test_order simt_test_states simt_test_partition bench_states
     fi
     step devices "$tools/simt_test_devices" cuda
+    step order "$tools/simt_test_order" cuda
     step states "$tools/simt_test_states" cuda
     step partition "$tools/simt_test_partition" cuda
     step states-bench "$tools/bench_states" "${GPU_MILLIONS:-600}"

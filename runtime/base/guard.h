@@ -35,6 +35,7 @@ struct hd_guard {
         struct hd_guard guard_; \
         hd_guard_begin(&guard_, (stop)); \
         if (setjmp(guard_.jump) == 0) { \
+            hd_poll(); /* what is short looks at nothing */ \
             (rc) = (call); \
             hd_guard_end(&guard_); \
         } else { \

@@ -9,36 +9,12 @@ static_assert(HDD_RUNNING_CHUNK == HDD_LANES * HDD_LANES, "each lane keeps the h
 
 // ---- fields ------------------------------------------------------------------------------------------------
 
-// A way to merge values of one type; as integers, bits of larger ones travel through memory.
-struct hdd_sum_of_64 {
-    typedef i64 value;
-    HDD_MEMBER static i64 none()
+// Ways to merge values of one type, of which none() changes nothing; bits of all types travel through memory.
+struct hdd_sum_plus {
+    template <class T> HDD_MEMBER static T of(T a, T b)
     {
-        return 0;
-    }
-    HDD_MEMBER static i64 of(i64 a, i64 b)
-    {
-        return (i64)((u64)a + (u64)b);
-    }
-};
-
-struct hdd_sum_of_128 {
-    typedef i128 value;
-    HDD_MEMBER static i128 none()
-    {
-        return 0;
-    }
-    HDD_MEMBER static i128 of(i128 a, i128 b)
-    {
-        return (i128)((u128)a + (u128)b);
-    }
-};
-
-struct hdd_sum_of_f64 {
-    typedef f64 value;
-    HDD_MEMBER static f64 none()
-    {
-        return 0;
+        typedef typename hdd_unsigned<T>::type U;
+        return (T)((U)a + (U)b);
     }
     HDD_MEMBER static f64 of(f64 a, f64 b)
     {
@@ -46,27 +22,29 @@ struct hdd_sum_of_f64 {
     }
 };
 
-struct hdd_bits_of_some {
-    typedef i64 value;
-    HDD_MEMBER static i64 none()
-    {
-        return 0;
-    }
+struct hdd_sum_or {
     HDD_MEMBER static i64 of(i64 a, i64 b)
     {
         return a | b;
     }
 };
 
-struct hdd_bits_of_odd {
-    typedef i64 value;
-    HDD_MEMBER static i64 none()
-    {
-        return 0;
-    }
+struct hdd_sum_xor {
     HDD_MEMBER static i64 of(i64 a, i64 b)
     {
         return a ^ b;
+    }
+};
+
+template <class T, class Operation> struct hdd_sum_of {
+    typedef T value;
+    HDD_MEMBER static T none()
+    {
+        return 0;
+    }
+    HDD_MEMBER static T of(T a, T b)
+    {
+        return Operation::of(a, b);
     }
 };
 
@@ -153,15 +131,15 @@ template <class With> HDD_DEVICE void hdd_running_way(const hdd_running_field &f
 {
     const bool is_float = f.phys == HDD_F64 || f.phys == HDD_F32;
     if (f.merge == HDD_MERGE_SUM && f.phys == HDD_I128)
-        with(hdd_sum_of_128());
+        with(hdd_sum_of<i128, hdd_sum_plus>());
     else if (f.merge == HDD_MERGE_SUM && is_float)
-        with(hdd_sum_of_f64());
+        with(hdd_sum_of<f64, hdd_sum_plus>());
     else if (f.merge == HDD_MERGE_SUM)
-        with(hdd_sum_of_64());
+        with(hdd_sum_of<i64, hdd_sum_plus>());
     else if (f.merge == HDD_MERGE_OR)
-        with(hdd_bits_of_some());
+        with(hdd_sum_of<i64, hdd_sum_or>());
     else if (f.merge == HDD_MERGE_XOR)
-        with(hdd_bits_of_odd());
+        with(hdd_sum_of<i64, hdd_sum_xor>());
     else if (f.merge == HDD_MERGE_MIN && is_float)
         with(hdd_first_of<f64, hdd_ascending>());
     else if (f.merge == HDD_MERGE_MIN && f.phys == HDD_I128)
@@ -535,7 +513,7 @@ HDD_KERNEL(hdd_running_before)(HDD_PARAMETER(hdd_running_args, p))
                          hdd_groups_member{p, level, &hdd_chunk_groups::last, 0, false});
         return;
     case 1:
-        hdd_running_scan(s, hdd_sum_of_64(), p.chunks,
+        hdd_running_scan(s, hdd_sum_of<i64, hdd_sum_plus>(), p.chunks,
                          hdd_groups_member{p, level, &hdd_chunk_groups::count, 0, false});
         return;
     default:

@@ -5,98 +5,18 @@ Each value carries bounds taken from the data, so that most expressions provably
 """
 
 import datetime
-import struct
-from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from gen_data import FIRST_DAY, FOREIGN, LAST_DAY, WORDS
+from gen_text import TextGen
+from gen_times import TimeGen
+from gen_value import FLOAT_REACH, RANGE, Val, corners, exact_literal, in_type, kept_bits, lit, narrowed, written
 from hdexpr import COMPARE, CUT, DAY_FIELDS, TIME_FIELDS, UNITS, Node
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL, STRING, TIME, TIMESTAMP, Type, add_type,
-                     PlanError, as_decimal_type, decimal, literal_decimal_type, unify)
-
-RANGE = {"int32": 1 << 31, "int64": 1 << 63}
-FLOAT_REACH = 1 << 45
+from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL,
+                     STRING, TIMESTAMP, PlanError, Type, add_type, as_decimal_type, decimal, literal_decimal_type, unify)
 
 
-@dataclass
-class Val:
-    node: Node
-    type: Type
-    nullable: bool = True
-    lo: Fraction = Fraction(0)  # numbers: bounds of every finite value; dates: day numbers
-    hi: Fraction = Fraction(0)
-    samples: list = field(default_factory=list)
-    finite: bool = True  # float64: never NaN or infinite
-    bits: int = 0  # float64: values are multiples of 2^-bits, or None if they are rounded
-    ascii: bool = True  # string: bytes are characters
-    inexact: bool = False  # float64: its last bits depend on the order of addition
-    depth: int = 0
-
-    @property
-    def reach(self):
-        return max(abs(self.lo), abs(self.hi))
-
-
-def lit(v, t):
-    number = Fraction(0)
-    if v is None:
-        return Val(Node("lit", value=v, type=t), t, True)
-    if t.is_number and v == v and abs(v) != float("inf"):
-        number = Fraction(v)
-    if t == DATE:
-        number = Fraction(v.toordinal())
-    out = Val(Node("lit", value=v, type=t), t, False, number, number, [v])
-    if t.is_float:
-        out.finite = v == v and abs(v) != float("inf")
-        out.bits = number.denominator.bit_length() - 1
-    if t == STRING:
-        out.ascii = v.isascii()
-    return out
-
-
-def written(node):
-    """An int or decimal of the plan itself: beside a float32 it becomes one."""
-    if node.op == "neg":
-        return written(node.args[0])
-    leaf = node.op in ("lit", "param") or (node.op == "cast" and written(node.args[0]))
-    return leaf and (node.type.is_int or node.type.kind == "decimal")
-
-
-def kept_bits(bits, reach, t):
-    """bits, if a float of the type holds all such numbers."""
-    return bits if bits is not None and reach * 2 ** bits < 1 << (24 if t == FLOAT32 else 53) else None
-
-
-def exact_literal(v):
-    """An int or decimal of the plan, None if v has too many digits for one step of rounding."""
-    text = format(Decimal(repr(v)), "f")
-    whole, _, part = text.lstrip("-").partition(".")
-    digits = len(whole.lstrip("0")) + len(part)
-    if part in ("", "0"):
-        return lit(int(v), INT64)
-    return lit(Decimal(text), decimal(max(digits, 1), len(part))) if digits <= FLOAT_EXACT_DIGITS else None
-
-
-def narrowed(values, t):
-    return [struct.unpack("f", struct.pack("f", v))[0] for v in values] if t == FLOAT32 else values
-
-
-def corners(a, b, op):
-    values = [op(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return min(values), max(values)
-
-
-def in_type(lo, hi, t):
-    """Whether every value between the bounds is one of type t."""
-    if t.is_int:
-        return -RANGE[t.kind] <= lo and hi < RANGE[t.kind]
-    if t.kind == "decimal":
-        return max(abs(lo), abs(hi)) < Fraction(10) ** (t.p - t.s)
-    return max(abs(lo), abs(hi)) < FLOAT_REACH
-
-
-class ExprGen:
+class ExprGen(TextGen, TimeGen):
     def __init__(self, rng, columns, params, risk=False):
         """columns: Vals whose nodes are column references; params: a function (value, Type) -> Node."""
         self.rng, self.columns, self.params, self.risk = rng, [c for c in columns if not c.inexact], params, risk
@@ -507,151 +427,6 @@ class ExprGen:
             out = both
         return out
 
-    # ---- dates and timestamps
-
-    def day(self, depth):
-        c = self.pick(lambda t: t == DATE)
-        if depth > 0 and self.rng.random() < 0.4:
-            return self.shifted(self.day(depth - 1), depth)
-        if depth > 0 and self.rng.random() < 0.25:
-            return self.day_from_other(depth)
-        if c and self.rng.random() < 0.8:
-            return c
-        v = datetime.date(self.rng.choice([1992, 1995, 2000]), self.rng.randint(1, 12), self.rng.randint(1, 28))
-        return self.constant(v, DATE)
-
-    def shifted(self, d, depth):
-        unit, per = self.rng.choice([("add_days", 1), ("add_months", 31)])
-        n = self.constant(self.rng.choice([0, 1, -1, 3, 12, -12, 90, 365]), INT64)
-        if self.rng.random() < 0.2:
-            n = self.number_leaf()
-            if not n.type.is_int or n.reach > 100000:
-                return d
-        lo, hi = corners(d, n, lambda x, y: x + y * per)
-        lo, hi = min(lo, d.lo - 31), max(hi, d.hi + 31)
-        if lo < FIRST_DAY or hi > LAST_DAY:
-            return d
-        return self.make(unit, DATE, [d, n], lo, hi)
-
-    def day_from_other(self, depth):
-        shape = self.rng.random()
-        if shape < 0.4:
-            m = self.moment(depth - 1)
-            return self.make("cast", DATE, [m], Fraction(FIRST_DAY), Fraction(LAST_DAY))
-        if shape < 0.6:
-            d = self.day(depth - 1)
-            return self.make("cast", DATE, [self.make("cast", STRING, [d])], d.lo, d.hi)
-        if shape < 0.8:
-            return self.cut(self.day(depth - 1))
-        return self.choice([self.day(depth - 1), self.day(depth - 1)], depth)
-
-    def cut(self, x):
-        """The beginning of its year, month ..., or the end of its month."""
-        if x.type == DATE and x.hi + 31 <= LAST_DAY and self.rng.random() < 0.2:
-            return self.make("last_day", DATE, [x], x.lo, x.hi + 31)
-        unit = self.rng.choice([u for u in CUT if x.type == TIMESTAMP or u not in TIME_FIELDS])
-        reach = 366 * {"decade": 10, "century": 100}.get(unit, 1)
-        if x.type == DATE and x.lo - reach < FIRST_DAY:
-            return x
-        return self.make("date_trunc", x.type, [x], x.lo - reach if x.type == DATE else x.lo, x.hi, name=unit)
-
-    def moment(self, depth):
-        c = self.pick(lambda t: t == TIMESTAMP)
-        if c and self.rng.random() < 0.85:
-            return c
-        if depth > 0 and self.rng.random() < 0.4:
-            return self.cut(self.moment(depth - 1))
-        if depth > 0:
-            day = self.day(depth - 1)
-            begin = self.make("cast", TIMESTAMP, [day])
-            inside = day.lo - 500 >= FIRST_DAY and day.hi + 500 <= LAST_DAY
-            return self.later(begin) if self.rng.random() < 0.6 and (inside or self.dare()) else begin
-        return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)
-
-    def clock(self, depth):
-        """A time of the day."""
-        c, shape = self.pick(lambda t: t == TIME), self.rng.random()
-        if depth > 0 and shape < 0.2:
-            return self.make("cast", TIME, [self.moment(depth - 1)])
-        if depth > 0 and shape < 0.5:
-            amount = self.constant(self.rng.choice([0, 1, -1, 3600000000, self.rng.randint(-10 ** 12, 10 ** 12)]), INT64)
-            return self.make("add_micros", TIME, [self.clock(depth - 1), amount])
-        if c and shape < 0.9:
-            return c
-        return self.constant(datetime.time(self.rng.randint(0, 23), self.rng.choice([0, 30, 59]), self.rng.choice([0, 59])), TIME)
-
-    def later(self, moment):
-        op, n = self.rng.choice([("add_days", 40), ("add_months", 14), ("add_micros", 10 ** 10)])
-        amount = self.constant(self.rng.choice([0, 1, -1, self.rng.randint(-n, n)]), INT64)
-        return self.make(op, TIMESTAMP, [moment, amount])
-
-    # ---- strings
-
-    def string(self, depth):
-        c = self.pick(lambda t: t == STRING)
-        shape = self.rng.random()
-        if depth <= 0 or shape < 0.5:
-            if c and self.rng.random() < 0.85:
-                return c
-            return self.constant(self.rng.choice(WORDS + FOREIGN), STRING)
-        if shape < 0.6:
-            return self.piece(self.string(depth - 1))
-        if shape < 0.66:
-            return self.characters(self.string(depth - 1))
-        if shape < 0.72:
-            return self.written(self.string(depth - 1))
-        if shape < 0.85:
-            return self.choice([self.string(depth - 1) for _ in range(2)], depth)
-        x = self.rng.choice([self.number, self.day, self.moment, self.clock, self.boolean])(depth - 1)
-        if x.type in (DATE, TIMESTAMP) and self.rng.random() < 0.5:
-            form = self.rng.choice(["%Y-%m", "%A %d. %B, %y", "%j %u%w %a %b%%", "%H:%M:%S.%f %I%p"])
-            return self.make("strftime", STRING, [x, lit(form, STRING)])
-        if x.type.is_float:
-            return self.constant("f", STRING)
-        return self.make("cast", STRING, [x])
-
-    def piece(self, s):
-        """substring; only of ASCII strings, because half a character cannot be printed."""
-        if not s.ascii:
-            return s
-        start, length = self.rng.choice([1, 1, 2, 0, -3, 5, 100]), self.rng.choice([0, 1, 2, 3, 10, 1000])
-        args = [s, self.constant(start, INT64), self.constant(length, INT64)]
-        n = self.pick(lambda t: t.is_int)
-        if n and self.rng.random() < 0.2:
-            args[1] = n
-        if n and (n.lo >= 0 or self.dare()) and self.rng.random() < 0.2:
-            args[2] = n
-        return self.make("substring", STRING, args)
-
-    def characters(self, s):
-        """A piece of a string that begins and ends with characters."""
-        op = self.rng.choice(["left", "right", "trim", "ltrim", "rtrim", "split_part"])
-        separator = self.constant(self.rng.choice(["", " ", "a", "e", "an", "\u00e9", "%"]), STRING)
-        count = self.constant(self.rng.choice([0, 1, 2, 3, 30, -1, -2, 1 << 62, -(1 << 62)]), INT64)
-        args = {"left": [s, count], "right": [s, count], "split_part": [s, separator, count]}.get(op)
-        if args is None:
-            args = [s, separator] if self.rng.random() < 0.7 else [s]
-        return self.make(op, STRING, args, ascii=s.ascii)
-
-    def written(self, s):
-        """A new string; short, because it may become part of another."""
-        op = self.rng.choice(["||", "||", "upper", "lower", "reverse", "repeat", "replace", "translate", "lpad", "rpad"])
-        if op in ("upper", "lower", "reverse"):
-            return self.make(op, STRING, [s], ascii=s.ascii)
-        count = self.constant(self.rng.choice([0, 1, 2, 3, -1] if op == "repeat" else [0, 1, 5, 12, -3]), INT64)
-        if op == "repeat":
-            return self.make(op, STRING, [s, count], ascii=s.ascii)
-        t = self.string(0) if op == "||" else self.constant(self.rng.choice(["", " ", "a", "e", "an", "ro", "\u00e9"]), STRING)
-        u = self.constant(self.rng.choice(["", "x", "yz", "\u00e9"]), STRING)
-        args = {"||": [s, t], "lpad": [s, count, u], "rpad": [s, count, u]}.get(op, [s, t, u])
-        return self.make(op, STRING, args, ascii=all(a.ascii for a in args if a.type == STRING))
-
-    def text_number(self, depth):
-        """A number that a string has."""
-        op, s = self.rng.choice(["length", "octet_length", "ascii", "strpos"]), self.string(depth)
-        args = [s, self.string(0)] if op == "strpos" else [s]
-        return self.make(op, INT64, args, Fraction(0), Fraction(1 << 31))
-
     # ---- conditions
 
     def boolean(self, depth):
@@ -756,28 +531,3 @@ class ExprGen:
     def default_value(self, t):
         return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),
                 "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
-
-    def like(self, a):
-        text = self.rng.choice(a.samples) if a.samples else self.rng.choice(WORDS)
-        pattern, escape = self.pattern(text[:40])
-        op = self.rng.choice(["like", "ilike"])
-        if op == "ilike":
-            pattern = "".join(self.rng.choice([c, c.upper(), c.lower()]) for c in pattern)
-        node = self.constant(pattern, STRING) if escape is None else lit(pattern, STRING)
-        out = self.make(op, BOOL, [a, node], escape=escape)
-        return out if self.rng.random() < 0.8 else self.make("not", BOOL, [out])
-
-    def pattern(self, text):
-        shape = self.rng.random()
-        if shape < 0.15:
-            return self.rng.choice(["", "%", "_", "%%", "__%", "%_%", "a%", "%a"]), None
-        if shape < 0.3:
-            escape = self.rng.choice(["\\", "!", "#"])
-            for c in (escape, "%", "_"):
-                text = text.replace(c, escape + c)
-            return self.rng.choice([text, text + "%", "%" + text]), escape
-        i, j = sorted(self.rng.randint(0, len(text)) for _ in range(2))
-        middle = text[i:j]
-        if middle and self.rng.random() < 0.3:
-            middle = middle[:-1] + "_"
-        return self.rng.choice([f"%{middle}%", f"{text[:j]}%", f"%{text[i:]}", f"{text[:i]}%{text[j:]}", text]), None

@@ -6,7 +6,8 @@ Each is a Val over columns of both sides, or None where the sides have no column
 import datetime
 from decimal import Decimal
 
-from gen_expr import ExprGen, lit
+from gen_expr import ExprGen
+from gen_value import lit
 from hdtypes import BOOL, DATE, FLOAT64, INT64, decimal
 
 ORDERED = ("<", "<=", ">", ">=")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from gen_expr import Val
+from gen_value import Val
 from hdexpr import Node
 from hdtypes import BOOL, DATE, FLOAT64, INT64
 

@@ -1,0 +1,221 @@
+/* Aggregates over frames of the operator window: what is said with running values where a difference of two tells it, and
+ * with folds of the frame's rows where none does. */
+#include "frontend/plan_window.h"
+
+static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    if (arg && arg->nullable)
+        return fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_COUNT, arg), out);
+    *out = fw_pieces_size(x, f);
+    return 0;
+}
+
+/* count, sum or avg. */
+static int aggregate_pieces(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg,
+                            struct hd_type type, const char **out)
+{
+    char text[HD_TEXT_MAX];
+    const char *n, *sum;
+    HD_TRY(count_pieces(x, f, arg, &n));
+    *out = n;
+    if (fn == FE_AGG_COUNT)
+        return 0;
+    HD_TRY(fw_pieces_sum(x, f, FE_AGG_SUM, fw_add_value(x, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, type)), &sum));
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s)%s%s end", n, sum, hd_type_text(type, text),
+                       fn == FE_AGG_AVG ? " / " : "", fn == FE_AGG_AVG ? n : "");
+    return 0;
+}
+
+static const char *counted(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg)
+{
+    if (!arg || !arg->nullable)
+        return fw_frame_size(x, f);
+    const char *n = fw_difference(x, f, fw_add_value(x, FE_AGG_COUNT, arg), "0");
+    n = f->start.open ? hd_asprintf(x->r->arena, "coalesce(%s, 0)", n) : n;
+    const char *cond = fw_has_rows(x, f);
+    return cond ? hd_asprintf(x->r->arena, "case when %s then %s else 0 end", cond, n) : n;
+}
+
+static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, struct hd_type type)
+{
+    char text[HD_TEXT_MAX];
+    if (!f->start.open && hd_type_is_float(type))
+        return fw_framed(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
+    struct fe_expr *term = fe_expr_cast(x->r->arena, arg, type);
+    const char *sum = fw_difference(x, f, fw_add_value(x, FE_AGG_SUM, term), "0");
+    if (!f->start.open)
+        sum = hd_asprintf(x->r->arena, "case when %s > 0 then cast(%s as %s) end", counted(x, f, arg), sum,
+                          hd_type_text(type, text));
+    return fw_where_rows(x, f, sum);
+}
+
+static int count_of(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    if (f->without)
+        return aggregate_pieces(x, f, FE_AGG_COUNT, arg, hd_type_of(HD_INT64), out);
+    *out = counted(x, f, arg);
+    return 0;
+}
+
+static struct fe_expr *one(struct hd_arena *a, const struct fe_expr *cond)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr);
+    *e = (struct fe_expr){.op = FE_LIT, .type = hd_type_of(HD_INT64), .path = cond->path};
+    e->value = (struct fe_value){.type = e->type, .i = 1};
+    return e;
+}
+
+struct fe_expr *fw_where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr), *args[2] = {cond, value ? value : one(a, cond)};
+    *e = (struct fe_expr){.op = FE_CASE, .type = args[1]->type, .nullable = true, .nargs = 2, .path = args[1]->path};
+    e->args = hd_dup(a, args, sizeof args);
+    return e;
+}
+
+static struct fe_expr *inverse(struct hd_arena *a, enum fe_op op, struct fe_expr *of)
+{
+    struct fe_expr *e = HD_NEW(a, struct fe_expr);
+    *e = (struct fe_expr){.op = op, .type = of->type, .nullable = of->nullable, .nargs = 1, .path = of->path};
+    e->args = hd_dup(a, &of, sizeof of);
+    return e;
+}
+
+/* count_if, bool_and, bool_or: by how many rows have the condition, or its opposite. */
+static int of_conditions(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *cond,
+                         const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    const char *some, *all;
+    HD_TRY(count_of(x, f, fw_where(a, fn == FE_AGG_BOOL_AND ? inverse(a, FE_NOT, cond) : cond, NULL), &some));
+    *out = some;
+    if (fn == FE_AGG_COUNT_IF)
+        return 0;
+    HD_TRY(count_of(x, f, cond, &all));
+    *out = hd_asprintf(a, "case when %s > 0 then %s %s 0 end", all, some, fn == FE_AGG_BOOL_AND ? "=" : ">");
+    return 0;
+}
+
+static const char *extreme(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    struct fe_window_at last = fw_last_row(f);
+    bool single = arg->type.kind == HD_FLOAT32; /* float64 runs, and holds them all */
+    struct fe_expr *wide = single ? fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)) : arg;
+    enum fe_agg_fn least = fn == FE_AGG_MIN ? FE_AGG_MIN : FE_AGG_MAX;
+    const char *out = NULL;
+    if (f->without)
+        out = fw_pieces_folded(x, f, least, wide);
+    else if (!f->start.open || arg->type.kind == HD_STRING)
+        out = fw_framed(x, f, least, wide);
+    else
+        out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
+    return single ? hd_asprintf(x->r->arena, "cast(%s as float32)", out) : out;
+}
+
+/* sum or avg of floats over a frame that leaves rows out. */
+static int real_pieces(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg,
+                       const char **out)
+{
+    const char *n;
+    *out = fw_pieces_folded(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
+    if (fn == FE_AGG_SUM)
+        return 0;
+    HD_TRY(count_pieces(x, f, arg, &n));
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then %s / cast(%s as float64) end", n, *out, n);
+    return 0;
+}
+
+/* Bits that an odd number of values have up to the frame's end, but not before its start. */
+static int odd_bits(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    struct fe_window_at last = fw_last_row(f);
+    int value = fw_add_value(x, FE_AGG_BIT_XOR, arg);
+    const char *n, *bits;
+    if (f->without) {
+        HD_TRY(count_pieces(x, f, arg, &n));
+        HD_TRY(fw_pieces_sum(x, f, FE_AGG_BIT_XOR, value, &bits));
+        *out = hd_asprintf(a, "case when %s > 0 then %s end", n, bits);
+        return 0;
+    }
+    const char *to = fw_value_at(x, value, &last, 0, true);
+    if (f->start.open) {
+        *out = fw_where_rows(x, f, to);
+        return 0;
+    }
+    const char *from = fw_value_at(x, value, &f->start.at, -1, true);
+    *out = fw_where_rows(x, f,
+                         hd_asprintf(a, "case when %s > 0 then xor(coalesce(%s, 0), coalesce(%s, 0)) end",
+                                     counted(x, f, arg), to, from));
+    return 0;
+}
+
+/* bit_and is bit_or of what the values lack, and what that lacks. */
+static int of_bits(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
+                   struct fe_expr *arg, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    char found[HD_TEXT_MAX];
+    struct fe_window_at last = fw_last_row(f);
+    if (!hd_type_is_int(arg->type))
+        return fe_json_fail(v, "%s expects an integer, found %s", fe_agg_name(fn), hd_type_text(arg->type, found));
+    arg = fe_expr_cast(a, arg, hd_type_of(HD_INT64));
+    if (fn == FE_AGG_BIT_XOR)
+        return odd_bits(x, f, arg, out);
+    if (fn == FE_AGG_BIT_AND)
+        arg = inverse(a, FE_BIT_NOT, arg);
+    if (f->without)
+        *out = fw_pieces_folded(x, f, FE_AGG_BIT_OR, arg);
+    else if (f->start.open)
+        *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, FE_AGG_BIT_OR, arg), &last, 0, true));
+    else
+        *out = fw_framed(x, f, FE_AGG_BIT_OR, arg);
+    if (fn == FE_AGG_BIT_AND)
+        *out = hd_asprintf(a, "(~%s)", *out);
+    return 0;
+}
+
+/* sum, avg, min or max. */
+static int of_numbers(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
+                      struct fe_expr *arg, const char **out)
+{
+    struct hd_arena *a = x->r->arena;
+    char found[HD_TEXT_MAX];
+    bool sums = fn == FE_AGG_SUM || fn == FE_AGG_AVG;
+    if (sums && !hd_type_is_num(arg->type))
+        return fe_json_fail(v, "%s expects a number, found %s", fe_agg_name(fn), hd_type_text(arg->type, found));
+    if (!sums && arg->type.kind == HD_BOOL)
+        return fe_json_fail(v, "%s expects any type but bool", fe_agg_name(fn));
+    if (!sums) {
+        *out = extreme(x, f, fn, arg);
+        return 0;
+    }
+    bool real = hd_type_is_float(arg->type);
+    if (f->without && real)
+        return real_pieces(x, f, fn, arg, out);
+    struct hd_type whole =
+        real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
+    if (f->without)
+        return aggregate_pieces(x, f, fn, arg, fn == FE_AGG_SUM ? fe_sum_type(arg->type) : whole, out);
+    if (fn == FE_AGG_SUM) {
+        *out = summed(x, f, arg, fe_sum_type(arg->type));
+        return 0;
+    }
+    const char *n = counted(x, f, arg), *sum = summed(x, f, arg, whole);
+    *out = hd_asprintf(
+        a, real ? "case when %s > 0 then %s / cast(%s as float64) end" : "case when %s > 0 then %s / %s end", n, sum,
+        n);
+    return 0;
+}
+
+int fw_aggregate(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
+                 struct fe_expr *arg, const char **out)
+{
+    if (fn == FE_AGG_COUNT)
+        return count_of(x, f, arg, out);
+    if (fn == FE_AGG_COUNT_IF || fn == FE_AGG_BOOL_AND || fn == FE_AGG_BOOL_OR)
+        return of_conditions(x, f, fn, arg, out);
+    if (fn == FE_AGG_BIT_AND || fn == FE_AGG_BIT_OR || fn == FE_AGG_BIT_XOR)
+        return of_bits(x, v, fn, f, arg, out);
+    return of_numbers(x, v, fn, f, arg, out);
+}
