@@ -54,8 +54,9 @@ double pl_cost_extremes_reduced(double scanned, double build, double probe, doub
 bool pl_worth_bitmap(double range, double rows);
 bool pl_worth_direct(double range, double row_bytes, double rows);
 bool pl_worth_csr(double range, double rows);
-/* Whether rows of which so many will stay are compared with what has come so far before they are looked at as a whole. */
-bool pl_worth_bound(double rows, double wanted);
+/* Whether rows of which so many will stay are compared with what has come so far before they are looked at as a whole;
+ * on a large GPU, or else on a CPU. */
+bool pl_worth_bound(bool gpu, double rows, double wanted);
 /* Whether a CPU should drop rows while they come, of which so many of each group, and so many in all, will stay. */
 bool pl_worth_pruning(double rows, double wanted, double stay);
 /* Asking for direct addressing is no licence to clear gigabytes for a thousand rows. */

@@ -88,8 +88,8 @@ static int leave_out(struct ctx *c, const struct fe_node *keys, struct stream *i
     struct open_pipeline *q = pipeline_of(c, in);
     struct rt_state *st = &c->states.v[state];
     struct pl_val v;
-    if (!pl_worth_bound(in->est, (double)st->limit + (double)st->offset) || key->expr->type.kind == HD_STRING ||
-        key->expr->type.kind == HD_BOOL)
+    if (!pl_worth_bound(c->opt.on_gpu && c->opt.cached_bytes <= 0, in->est, (double)st->limit + (double)st->offset) ||
+        key->expr->type.kind == HD_STRING || key->expr->type.kind == HD_BOOL)
         return 0;
     st->bounded = true;
     HD_TRY(lx_expr(c, q, in->cols, key->expr, &v));

@@ -322,7 +322,7 @@ struct pl_program {
 struct pl_options {
     bool profile; /* rows will be counted: tell what they touch of memory */
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
-    double cached_bytes; /* tests: larger hash tables are taken for ones beyond the cache; 0: those that are */
+    double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
     bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
     int threads; /* private copies are planned for this many */
     int gpu_blocks; /* copies per block likewise; 0: those of a large GPU */
