@@ -13,6 +13,8 @@ struct hdd_like_piece {
     u32 n;
     u32 borders; // of the table of Morris and Pratt; 0: it has a `_`
     u32 masks;   // of those of its words; 0: it has no `_`, or is short
+    u32 head;    // its first four bytes, the first one lowest; 0 where it has none, and for `_`
+    u32 compared; // 0xff for each byte of the head that is compared
 };
 struct hdd_like_pattern {
     u32 open_start, open_end; // a `%` there
@@ -35,13 +37,72 @@ template <bool wild> HDD_DEVICE bool hdd_like_at(const u8 *piece, u32 n, const u
     return true;
 }
 
-// First place at or after `from` where the piece fits before `end`, or -1.
-template <bool wild>
-HDD_DEVICE i32 hdd_like_find(const u8 *piece, u32 n, const u8 *s, u32 from, u32 end)
+// Where in a string the head of a piece stands. The string is read in aligned words of eight bytes, of which the first
+// and the last hold bytes of others too: device memory is allocated in wholes of 16 bytes (runtime/gpu/gpu_pool.c).
+// all: the head has four bytes that are compared.
+template <bool all> struct hdd_like_heads {
+    const u32 *word; // the second of w
+    u32 w[4];
+    i32 at;      // place of w's first byte; below 0 in the first word of the string
+    u32 places;  // bit k: the head stands at + k, where nothing was looked at yet
+    i32 from, last; // places that count
+
+    HDD_MEMBER hdd_like_heads(const u8 *s, u32 first, u32 end) : places(0), from((i32)first), last((i32)end)
+    {
+        at = (i32)first - (i32)(reinterpret_cast<u64>(s + first) % 8) - 8;
+        word = reinterpret_cast<const u32 *>(s + at) + 2;
+        w[2] = word[0], w[3] = word[1];
+    }
+
+    // The four bytes from byte k of w on.
+    HDD_MEMBER bool fits(const hdd_like_piece &q, u32 k) const
+    {
+        const u32 v = hdd_shift_pair(w[k / 4], w[k / 4 + 1], 8 * (k % 4));
+        return (all ? v : v & q.compared) == q.head;
+    }
+
+    // Goes on to the next place, false: there is none. Eight places are compared before any is looked at by itself, and
+    // a lane that has found one waits for the others of its warp: together they compare the rest of the piece.
+    HDD_MEMBER bool find(const hdd_like_piece &q)
+    {
+        HDD_NO_UNROLL
+        while (!places) {
+            at += 8;
+            if (at > last)
+                return false;
+            w[0] = w[2], w[1] = w[3];
+            if (at + 8 < last + (i32)q.n)
+                word += 2, w[2] = word[0], w[3] = word[1];
+            bool some = false;
+            HDD_UNROLL
+            for (u32 k = 0; k < 8; k++)
+                some |= fits(q, k);
+            if (some)
+                mark(q);
+        }
+        return true;
+    }
+
+    HDD_MEMBER void mark(const hdd_like_piece &q)
+    {
+        HDD_UNROLL
+        for (u32 k = 0; k < 8; k++)
+            places |= (u32)(fits(q, k) && at + (i32)k >= from && at + (i32)k <= last) << k;
+    }
+};
+
+// First place of [from, last] where the piece fits, or -1.
+template <bool wild, bool all>
+HDD_DEVICE i32 hdd_like_find(const u8 *piece, const hdd_like_piece &q, const u8 *s, u32 from, u32 last)
 {
-    for (u32 i = from; i + n <= end; i++)
-        if (hdd_like_at<wild>(piece, n, s + i))
-            return (i32)i;
+    hdd_like_heads<all> heads(s, from, last);
+    HDD_NO_UNROLL
+    while (heads.find(q)) {
+        const i32 place = heads.at + (i32)hdd_lowest(heads.places);
+        if (hdd_like_at<wild>(piece, q.n, s + place))
+            return place;
+        heads.places &= heads.places - 1;
+    }
     return -1;
 }
 
@@ -50,7 +111,10 @@ template <bool wild> struct hdd_like_short {
 
     HDD_MEMBER i32 operator()(const hdd_like_piece *q, u32 from, u32 end) const
     {
-        return hdd_like_find<wild>(base + q->at, q->n, s, from, end);
+        if (from + q->n > end)
+            return -1;
+        return q->compared == ~0u ? hdd_like_find<wild, true>(base + q->at, *q, s, from, end - q->n)
+                                  : hdd_like_find<wild, false>(base + q->at, *q, s, from, end - q->n);
     }
 };
 
@@ -147,8 +211,7 @@ struct hdd_like_wild_long {
 
 // Greedy from the left: the first place for every piece leaves most room for the rest. The
 // last piece is anchored unless the pattern ends with `%`.
-template <class Find>
-HDD_DEVICE bool hdd_like_pieces(const hdd_like_pattern *p, u32 n, const Find &find)
+template <class Find> HDD_DEVICE bool hdd_like_pieces(const hdd_like_pattern *p, u32 n, const Find &find)
 {
     const hdd_like_piece *pieces = reinterpret_cast<const hdd_like_piece *>(p + 1);
     u32 at = 0;
@@ -156,8 +219,7 @@ HDD_DEVICE bool hdd_like_pieces(const hdd_like_pattern *p, u32 n, const Find &fi
         return n == 0 || p->open_start || p->open_end;
     for (u32 k = 0; k < p->npieces; k++) {
         const u32 m = pieces[k].n;
-        const bool first = k == 0 && !p->open_start,
-                   last = k + 1 == p->npieces && !p->open_end;
+        const bool first = k == 0 && !p->open_start, last = k + 1 == p->npieces && !p->open_end;
         if (last && n - at < m)
             return false;
         const u32 from = last ? n - m : at;
@@ -190,8 +252,7 @@ template <bool wild> struct hdd_like_of {
     }
 };
 
-template <bool wild, class A>
-HDD_DEVICE auto hdd_like(const hdd_run &run, A a, const hdd_like_pattern *p)
+template <bool wild, class A> HDD_DEVICE auto hdd_like(const hdd_run &run, A a, const hdd_like_pattern *p)
 {
     return hdd_strict(hdd_like_of<wild>{run, p}, a);
 }

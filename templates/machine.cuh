@@ -190,6 +190,12 @@ HDD_DEVICE u64 hdd_rotate(u64 v, u32 by)
     return (u64)__funnelshift_l(lo, hi, by) << 32 | __funnelshift_l(hi, lo, by);
 }
 
+// Bits by .. by + 31 of two words, by < 32.
+HDD_DEVICE u32 hdd_shift_pair(u32 lo, u32 hi, u32 by)
+{
+    return __funnelshift_r(lo, hi, by);
+}
+
 // v, which the compiler cannot tell. NVVM (NVRTC 12.9 and 13.0) loses calls of functions that it sees return
 // an argument, when a loop of such calls follows: what they wrote is missing then.
 HDD_DEVICE bool hdd_unknown(bool v)

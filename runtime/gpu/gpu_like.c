@@ -9,7 +9,7 @@ struct head {
     uint32_t open_start, open_end, npieces, min;
 };
 struct piece {
-    uint32_t at, n, borders, masks;
+    uint32_t at, n, borders, masks, head, compared;
 };
 
 /* SHORT: comparing fewer bytes costs little more than masks do; and no pattern takes more than 12
@@ -68,6 +68,11 @@ static void end_piece(struct build *b)
     struct piece *q = &b->pieces[b->head.npieces++];
     unsigned char *to = reserve(b, 2 * (size_t)b->n, &q->at);
     q->n = b->n;
+    for (uint32_t i = 0; i < HD_MIN(b->n, (uint32_t)sizeof q->head); i++)
+        if (!b->wild[i]) {
+            q->head |= (uint32_t)b->bytes[i] << 8 * i;
+            q->compared |= (uint32_t)0xff << 8 * i;
+        }
     memcpy(to, b->bytes, b->n);
     memcpy(to + b->n, b->wild, b->n);
     add_table(b, q);

@@ -6,6 +6,7 @@
 
 enum {
     GRAIN = 256,
+    WORD = 16,
     LARGE = 2 << 20, /* the driver's own grain */
     SLACK = 8        /* a kept block may be this part too large */
 };
@@ -85,12 +86,12 @@ void rt_gpu_pool_free(struct rt_gpu_pool *p)
 }
 
 /* Sizes in steps of an eighth, so that about equal requests find each other's blocks; for memory
- * checkers to the byte. */
+ * checkers to the word in which strings are read (templates/like.cuh). */
 static size_t block_size(const struct rt_gpu_pool *p, size_t n)
 {
     size_t step = GRAIN;
     if (p->direct)
-        return HD_MAX(n, (size_t)1);
+        return hd_align_up(HD_MAX(n, (size_t)1), WORD);
     while (step * 2 * SLACK <= n && step < LARGE)
         step *= 2;
     return hd_align_up(HD_MAX(n, (size_t)1), step);

@@ -43,6 +43,11 @@ HDD_DEVICE u32 hdd_lowest64(u64 v)
     return (u32)__builtin_ctzll(v);
 }
 
+HDD_DEVICE u32 hdd_shift_pair(u32 lo, u32 hi, u32 by)
+{
+    return (u32)(((u64)hi << 32 | lo) >> by);
+}
+
 HDD_DEVICE u64 hdd_rotate(u64 v, u32 by)
 {
     HDD_ASSERT(by < 64);
