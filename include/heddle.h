@@ -155,6 +155,13 @@ HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_
 HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                         int compute_facts, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
+/* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */
+HEDDLE_API int heddle_database_table_count(heddle_database *db);
+HEDDLE_API const char *heddle_database_table_name(heddle_database *db, int i);
+/* The columns as a struct: names, types as results have them, what may be NULL. The caller releases it. */
+HEDDLE_API int heddle_database_table_schema(heddle_database *db, const char *table, struct ArrowSchema *out,
+                                            heddle_error **err);
+HEDDLE_API int heddle_database_table_rows(heddle_database *db, const char *table, int64_t *out, heddle_error **err);
 
 typedef int (*heddle_progress_fn)(void *user, double fraction, const char *what); /* non-zero: cancel */
 /* Verifies every checksum and every stored fact; the report is JSON text, there also where it is

@@ -116,6 +116,14 @@ static heddle_database *new_database(void)
     assert_int_equal(heddle_database_open(context, NULL, 0, &db, NULL), 0);
     return db;
 }
+/* With a table m of no rows. */
+static heddle_database *new_database_of_one(void)
+{
+    struct ArrowArrayStream s = make_stream();
+    heddle_database *db = new_database();
+    assert_int_equal(heddle_database_register(db, "m", &s, 0, NULL), 0);
+    return db;
+}
 static heddle_writer *new_writer(void)
 {
     heddle_writer *w = NULL;
@@ -252,10 +260,54 @@ CALL(heddle_database_register)
 }
 CALL(heddle_database_drop)
 {
-    struct ArrowArrayStream s = make_stream();
-    heddle_database *db = new_database();
-    assert_int_equal(heddle_database_register(db, "m", &s, 0, NULL), 0);
+    heddle_database *db = new_database_of_one();
     int rc = heddle_database_drop(ARG(0, db), ARG(1, "m"), err);
+    heddle_database_free(db);
+    return rc;
+}
+CALL(heddle_database_table_count)
+{
+    heddle_database *db = new_database_of_one();
+    int n = heddle_database_table_count(ARG(0, db));
+    (void)err;
+    heddle_database_free(db);
+    return n == (k == 0 ? 0 : 1) ? 0 : -1;
+}
+CALL(heddle_database_table_name)
+{
+    heddle_database *db = new_database_of_one();
+    const char *name = heddle_database_table_name(ARG(0, db), 0);
+    bool found = name && strcmp(name, "m") == 0;
+    (void)err;
+    assert_null(heddle_database_table_name(db, -1));
+    assert_null(heddle_database_table_name(db, 1));
+    heddle_database_free(db);
+    return found == (k != 0) ? 0 : -1;
+}
+CALL(heddle_database_table_schema)
+{
+    struct ArrowSchema s = {0};
+    heddle_database *db = new_database_of_one();
+    int rc = heddle_database_table_schema(ARG(0, db), ARG(1, "m"), ARG(2, &s), err);
+    heddle_database_free(db);
+    assert_true((s.release != NULL) == (rc == 0));
+    if (rc != 0)
+        return rc;
+    assert_string_equal(s.format, "+s");
+    assert_int_equal(s.n_children, 1);
+    assert_string_equal(s.children[0]->format, "i");
+    assert_string_equal(s.children[0]->name, "x");
+    assert_true(s.children[0]->flags & ARROW_FLAG_NULLABLE);
+    s.release(&s);
+    return 0;
+}
+CALL(heddle_database_table_rows)
+{
+    int64_t rows = -1;
+    heddle_database *db = new_database_of_one();
+    int rc = heddle_database_table_rows(ARG(0, db), ARG(1, "m"), ARG(2, &rows), err);
+    assert_int_equal(rows, rc);
+    assert_int_equal(heddle_database_table_rows(db, "u", &rows, NULL), -1);
     heddle_database_free(db);
     return rc;
 }
@@ -416,6 +468,10 @@ CALL(heddle_statement_report)
     X(heddle_database_catalog, "!!") \
     X(heddle_database_register, "!!!") \
     X(heddle_database_drop, "!!") \
+    X(heddle_database_table_count, "o") \
+    X(heddle_database_table_name, "o") \
+    X(heddle_database_table_schema, "!!!") \
+    X(heddle_database_table_rows, "!!!") \
     X(heddle_database_check, "!!oo!") \
     X(heddle_writer_open, "!!!!") \
     X(heddle_writer_append, "!!!!") \
