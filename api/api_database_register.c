@@ -11,13 +11,17 @@ static void release(struct ArrowArrayStream *s)
         s->release(s);
 }
 
-static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
+/* replace: in the place of a registered table of this name, if there is one. */
+static int publish(heddle_database *db, struct api_table *t, bool replace, struct hd_err *err)
 {
     pthread_mutex_lock(&db->mutex);
     struct api_snapshot *old = db->now, *new = NULL;
-    if (api_snapshot_find(old, t->table->name) >= 0)
+    int i = api_snapshot_find(old, t->table->name);
+    if (i >= 0 && !replace)
         HD_FAIL(err, USER, t->table->name, "there is a table of this name already");
-    else if (!(new = api_snapshot_copy(db, -1)))
+    else if (i >= 0 && !old->owners[i]->mem)
+        HD_FAIL(err, USER, t->table->name, "stored tables cannot be replaced");
+    else if (!(new = api_snapshot_copy(db, i)))
         HD_FAIL(err, RESOURCE, t->table->name, "out of memory");
     else {
         api_snapshot_add(new, t);
@@ -26,6 +30,8 @@ static int publish(heddle_database *db, struct api_table *t, struct hd_err *err)
     pthread_mutex_unlock(&db->mutex);
     if (!new)
         return -1;
+    if (i >= 0)
+        api_backends_forget(db->context, old->cat.tables[i]);
     api_snapshot_release(old);
     return 0;
 }
@@ -40,7 +46,7 @@ static int check_name(const char *name, struct hd_err *err)
 
 /* The stream is released in any case. */
 static int register_table(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool compute_facts,
-                          struct hd_err *err)
+                          bool replace, struct hd_err *err)
 {
     struct rt_memtable *mem;
     if (check_name(name, err) != 0) {
@@ -53,24 +59,45 @@ static int register_table(heddle_database *db, const char *name, struct ArrowArr
         rt_memtable_free(mem);
         return HD_FAIL(err, RESOURCE, name, "out of memory");
     }
-    int rc = publish(db, t, err);
+    int rc = publish(db, t, replace, err);
     if (rc != 0)
         api_table_release(t);
     return rc;
+}
+
+/* A missing argument: the stream is consumed all the same. */
+static bool any_missing(heddle_database *db, const char *table, struct ArrowArrayStream *stream)
+{
+    bool missing = !db || !table;
+    if (missing && stream)
+        release(stream);
+    return missing || !stream;
 }
 
 int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int compute_facts,
                              heddle_error **err)
 {
     struct hd_err e;
-    API_NEED(stream, err);
-    if (!db || !table) { /* the stream is consumed all the same */
-        release(stream);
+    if (any_missing(db, table, stream)) {
+        API_NEED(stream, err);
         API_NEED(db, err);
         API_NEED(table, err);
     }
     hd_err_init(&e);
-    return api_finish(register_table(db, table, stream, compute_facts != 0, &e), &e, err);
+    return api_finish(register_table(db, table, stream, compute_facts != 0, false, &e), &e, err);
+}
+
+int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int compute_facts,
+                            heddle_error **err)
+{
+    struct hd_err e;
+    if (any_missing(db, table, stream)) {
+        API_NEED(stream, err);
+        API_NEED(db, err);
+        API_NEED(table, err);
+    }
+    hd_err_init(&e);
+    return api_finish(register_table(db, table, stream, compute_facts != 0, true, &e), &e, err);
 }
 
 static int drop_table(heddle_database *db, const char *name, struct hd_err *err)

@@ -154,6 +154,9 @@ HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_
  * The stream is released in any case, also on failure. */
 HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                         int compute_facts, heddle_error **err);
+/* The same, but a registered table of this name is replaced, if the new one is good; else it stays. */
+HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
+                                       int compute_facts, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */
 HEDDLE_API int heddle_database_table_count(heddle_database *db);

@@ -258,6 +258,16 @@ CALL(heddle_database_register)
     heddle_database_free(db);
     return rc;
 }
+CALL(heddle_database_replace)
+{
+    struct ArrowArrayStream s = make_stream();
+    heddle_database *db = new_database_of_one();
+    int rc = heddle_database_replace(ARG(0, db), ARG(1, "m"), ARG(2, &s), 1, err);
+    assert_true((s.release == NULL) == (k != 2)); /* consumed wherever it was given */
+    assert_int_equal(heddle_database_table_count(db), 1);
+    heddle_database_free(db);
+    return rc;
+}
 CALL(heddle_database_drop)
 {
     heddle_database *db = new_database_of_one();
@@ -467,6 +477,7 @@ CALL(heddle_statement_report)
     X(heddle_database_free, "o") \
     X(heddle_database_catalog, "!!") \
     X(heddle_database_register, "!!!") \
+    X(heddle_database_replace, "!!!") \
     X(heddle_database_drop, "!!") \
     X(heddle_database_table_count, "o") \
     X(heddle_database_table_name, "o") \
