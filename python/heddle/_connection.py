@@ -1,0 +1,354 @@
+"""Connections, tables and prepared statements."""
+from __future__ import annotations
+
+import ctypes
+import datetime
+import decimal
+import json
+import os
+import threading
+from typing import Any, Mapping, Sequence, Union
+
+from . import _native as native
+from ._errors import UnsupportedError, UserError
+from ._result import Result
+
+Plan = Union[dict, str, bytes, os.PathLike]
+Params = Union[Mapping[str, Any], Sequence[Any], None]
+
+
+def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_limit: int = 0,
+            backend: str | None = None, device: int = 0, cache_dir: str | None = None, trust: bool = False,
+            no_mmap: bool = False) -> Connection:
+    """Opens the database in a directory, or without a path an empty one in memory.
+
+    `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
+    `backend`: "auto", "cpu" or "cuda". `cache_dir`: of compiled plans, "" for none. `trust`: files are not verified.
+    `no_mmap`: files are read at first use, not mapped.
+
+    >>> import heddle
+    >>> con = heddle.connect()
+    >>> con.tables()
+    []
+    """
+    return Connection(path, threads=threads, memory_limit=memory_limit, backend=backend, device=device,
+                      cache_dir=cache_dir, trust=trust, no_mmap=no_mmap)
+
+
+def new_context(threads=0, memory_limit=0, backend=None, device=0, cache_dir=None, no_mmap=False) -> native.Owner:
+    """A heddle_context."""
+    options = native.Options(struct_size=ctypes.sizeof(native.Options), threads=threads, memory_limit=memory_limit,
+                             cache_dir=None if cache_dir is None else os.fsencode(cache_dir),
+                             backend=backend.encode() if backend else None, device=device, no_mmap=int(no_mmap))
+    context = native.Owner(native.lib.heddle_context_free)
+    native.call(native.lib.heddle_context_new, ctypes.byref(options), ctypes.byref(context.handle))
+    return context
+
+
+class Connection:
+    """A database: stored tables, which are read only, and tables in memory. Any thread may use it."""
+
+    def __init__(self, path=None, *, trust=False, **options):
+        self._context = new_context(**options)
+        self._db = native.Owner(native.lib.heddle_database_free, self._context)
+        native.call(native.lib.heddle_database_open, self._context.get(), None if path is None else os.fsencode(path),
+                    int(trust), ctypes.byref(self._db.handle))
+        self.path = None if path is None else os.fspath(path)
+        self._sql = None  # made at the first con.sql
+        self._lock = threading.Lock()
+        self._version = 0  # of the set of tables
+
+    # -- life --
+
+    def close(self) -> None:
+        """Closes the database. Results that are there keep their rows; statements can still be used."""
+        self._db.close()
+        self._context.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return f"<heddle.Connection {self.path or 'in memory'}>"
+
+    # -- tables --
+
+    def tables(self) -> list[str]:
+        """Names of all tables, stored ones first."""
+        lib, db = native.lib, self._db.get()
+        with self._lock:  # a name lives as long as its table
+            names = [lib.heddle_database_table_name(db, i) for i in range(lib.heddle_database_table_count(db))]
+        return [n.decode() for n in names if n is not None]
+
+    def schema(self, table: str):
+        """Names and types of a table's columns, and whether they may be NULL, as a `pyarrow.Schema`.
+
+        >>> import heddle
+        >>> con = heddle.connect()
+        >>> con.register("t", {"a": [1, None], "b": ["x", "y"]})
+        >>> con.schema("t").names
+        ['a', 'b']
+        """
+        import pyarrow
+        made = native.Schema()
+        native.call(native.lib.heddle_database_table_schema, self._db.get(), table.encode(), ctypes.byref(made))
+        return pyarrow.Schema._import_from_c(ctypes.addressof(made))
+
+    def rows(self, table: str) -> int:
+        """How many rows a table has."""
+        n = ctypes.c_int64()
+        native.call(native.lib.heddle_database_table_rows, self._db.get(), table.encode(), ctypes.byref(n))
+        return n.value
+
+    def catalog(self) -> dict:
+        """Tables, columns, keys and facts, as stored ([docs/storage.md])."""
+        return json.loads(native.text(native.lib.heddle_database_catalog, self._db.get()))
+
+    def register(self, name: str, data: Any, *, facts: bool = False, replace: bool = True) -> None:
+        """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
+        DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns.
+
+        Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
+        this name is replaced. `facts`: reads the columns once for ranges and distinct values, which makes plans
+        faster; it pays for a table that is queried more than once.
+
+        >>> import heddle
+        >>> con = heddle.connect()
+        >>> con.register("t", {"a": [1, 2, 3]})
+        >>> con.rows("t")
+        3
+        """
+        function = native.lib.heddle_database_replace if replace else native.lib.heddle_database_register
+        with self._lock:
+            self._version += 1
+        try:
+            self._register(function, name, data, facts)
+        except UnsupportedError as e:
+            if '"vu"' not in e.message or not (data := _without_views(data)):
+                raise
+            self._register(function, name, data, facts)
+
+    def _register(self, function, name, data, facts):
+        stream, keep = _stream(data)
+        native.call(function, self._db.get(), name.encode(), stream, int(facts))
+        del keep
+
+    def drop(self, name: str) -> None:
+        """Drops a table in memory. Statements that were prepared keep it until they are freed."""
+        with self._lock:  # see tables()
+            self._version += 1
+            native.call(native.lib.heddle_database_drop, self._db.get(), name.encode())
+
+    # -- queries --
+
+    def run(self, plan: Plan, params: Params = None, *, profile: bool = False, **named: Any) -> Result:
+        """Runs a plan: a dict, JSON text, a path of a file, or a Substrait plan as bytes.
+
+        Parameters are given as a dict or by name.
+
+        >>> import heddle
+        >>> con = heddle.connect()
+        >>> con.register("t", {"a": [1, 2, 3]})
+        >>> con.run({"heddle": 1, "params": {"n": {"type": "int64"}},
+        ...          "root": {"op": "scan", "table": "t", "filter": "a > :n"}}, n=1).fetchall()
+        [(2,), (3,)]
+        """
+        return self.prepare(plan, profile=profile).run(params, **named)
+
+    def prepare(self, plan: Plan, *, profile: bool = False) -> Statement:
+        """A statement that can be run many times, with other parameters: it is read and compiled once."""
+        return Statement(self, read_plan(plan), profile=profile)
+
+    def sql(self, query: str, params: Params = None, *, profile: bool = False, **named: Any) -> Result:
+        """Runs a query in SQL; needs `pip install heddle[sql]`, which brings DataFusion to read it.
+
+        Parameters are `$1` (a list) or `$name` (a dict, or by name).
+
+        >>> import heddle
+        >>> con = heddle.connect()
+        >>> con.register("t", {"a": [1, 2, 3]})
+        >>> con.sql("select sum(a) as s from t where a > $1", [1]).fetchall()
+        [(5,)]
+        """
+        return self.prepare_sql(query, profile=profile).run(params, **named)
+
+    def prepare_sql(self, query: str, *, profile: bool = False) -> Statement:
+        """A statement of a query in SQL."""
+        plan, names = self._planner().plan(query)
+        return Statement(self, plan, names=names, profile=profile)
+
+    def _planner(self):
+        with self._lock:
+            if self._sql is None:
+                from ._sql import Planner
+                self._sql = Planner(self)
+            return self._sql
+
+    def explain(self, query: Plan, stages: str = "plan", params: Params = None, **named: Any) -> str:
+        """What is made of a plan, or of a query in SQL: a comma list of plan, physical, pipelines, spec, llvm,
+        llvm-opt, asm, cuda, ptx.
+
+        >>> import heddle
+        >>> con = heddle.connect()
+        >>> con.register("t", {"a": [1, 2, 3]})
+        >>> print(con.explain({"heddle": 1, "root": {"op": "scan", "table": "t", "filter": "a > 1"}}))
+        #0 scan t filter a > 1
+        """
+        statement = self.prepare_sql(query) if is_sql(query) else self.prepare(query)
+        return statement.explain(stages, params, **named)
+
+    def info(self) -> dict:
+        """Devices, compilers and the cache."""
+        return json.loads(native.text(native.lib.heddle_context_info, self._context.get()))
+
+
+def is_sql(query: Any) -> bool:
+    """A text that is neither JSON nor the name of a file."""
+    return isinstance(query, str) and not query.lstrip().startswith("{") and not _is_file(query)
+
+
+def _is_file(name: str) -> bool:
+    return "\n" not in name and (os.path.exists(name) or name.endswith((".json", ".pb")))
+
+
+def read_plan(plan: Plan) -> bytes:
+    """The bytes of a plan."""
+    if isinstance(plan, Mapping):
+        return json.dumps(plan).encode()
+    if isinstance(plan, (bytes, bytearray, memoryview)):
+        return bytes(plan)
+    if isinstance(plan, str) and plan.lstrip().startswith("{"):
+        return plan.encode()
+    if isinstance(plan, (str, os.PathLike)):
+        if isinstance(plan, str) and not _is_file(plan):
+            raise UserError("a plan is JSON text, which begins with {, or the path of a file; SQL goes to con.sql")
+        try:
+            with open(plan, "rb") as f:
+                return f.read()
+        except OSError as e:
+            from ._errors import IoError
+            raise IoError(e.strerror or str(e), os.fspath(plan)) from None
+    raise UserError(f"a plan is a dict, JSON text, a path or bytes of Substrait, not {type(plan).__name__}")
+
+
+def _stream(data):
+    """The address of a stream of the data's rows, and what must live until it is consumed."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        import pyarrow
+        if isinstance(data, Mapping):
+            data = pyarrow.table(dict(data))
+        elif hasattr(data, "__arrow_c_array__"):
+            data = pyarrow.table(pyarrow.record_batch(data))
+        else:
+            raise UserError(f"a table is made of what has __arrow_c_stream__ or __arrow_c_array__, or of a dict of "
+                            f"columns, not of {type(data).__name__}")
+    capsule = data.__arrow_c_stream__()
+    return native.stream_of(capsule), capsule
+
+
+def _without_views(data):
+    """The same with plain strings for views of strings, as polars has them; None of a stream, which is read only once."""
+    import pyarrow
+    if isinstance(data, pyarrow.RecordBatchReader) or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    table = pyarrow.table(data)
+    return table.cast(pyarrow.schema([f.with_type(pyarrow.string()) if f.type == pyarrow.string_view() else f
+                                      for f in table.schema]))
+
+
+# ---- parameters -----------------------------------------------------------------------------------
+
+def _value(v: Any) -> Any:
+    """A parameter's value as heddle_bind_json takes it: texts as in literals, and small numbers."""
+    if v is None or isinstance(v, (bool, str)):
+        return v
+    if isinstance(v, int):
+        return v if abs(v) < 1 << 53 else str(v)
+    if isinstance(v, float):
+        return v if v - v == 0 else repr(v)
+    if isinstance(v, decimal.Decimal):
+        return format(v, "f")
+    if isinstance(v, datetime.datetime):
+        return v.isoformat(sep=" ")
+    if isinstance(v, (datetime.date, datetime.time)):
+        return v.isoformat()
+    if isinstance(v, (list, tuple, set, frozenset)):
+        return [_value(x) for x in v]
+    if hasattr(v, "as_py"):  # pyarrow
+        return _value(v.as_py())
+    if hasattr(v, "item"):  # numpy
+        return _value(v.item())
+    raise UserError(f"a parameter cannot be a {type(v).__name__}")
+
+
+class Statement:
+    """A prepared plan. Threads that share one take turns.
+
+    >>> import heddle
+    >>> con = heddle.connect()
+    >>> con.register("t", {"a": [1, 2, 3]})
+    >>> above = con.prepare({"heddle": 1, "params": {"n": {"type": "int64"}},
+    ...                      "root": {"op": "scan", "table": "t", "filter": "a > :n"}})
+    >>> [len(above.run(n=n)) for n in (0, 1, 2)]
+    [3, 2, 1]
+    """
+
+    def __init__(self, con: Connection, plan: bytes, *, names: Sequence[str] | None = None, profile: bool = False):
+        lib = native.lib
+        self._names = names  # of parameters that the plan knows by position; None: by these names
+        self._lock = threading.Lock()
+        options = native.StatementOptions(struct_size=ctypes.sizeof(native.StatementOptions), profile=int(profile))
+        self._owner = native.Owner(lib.heddle_statement_free, con._db)
+        db, handle = con._db.get(), ctypes.byref(self._owner.handle)
+        if is_json(plan):
+            native.call(lib.heddle_statement_new, db, ctypes.byref(options), handle)
+            native.interrupts.call(self._owner.handle, lib.heddle_statement_prepare, self._owner.handle, plan)
+        elif hasattr(lib, "heddle_prepare_plan"):
+            native.call(lib.heddle_prepare_plan, db, plan, len(plan), ctypes.byref(options), handle)
+        else:
+            raise UnsupportedError("this libheddle reads no Substrait")
+
+    def run(self, params: Params = None, **named: Any) -> Result:
+        """Runs it. Values that were bound before stay."""
+        with self._lock:
+            handle = self._bind(params, named)
+            stream = native.Stream()
+            native.interrupts.call(handle, native.lib.heddle_execute, handle, ctypes.byref(stream))
+            report = native.text(native.lib.heddle_statement_report, handle)
+        return Result(stream, report, self)
+
+    def _bind(self, params, named):
+        handle = self._owner.get()
+        values = self._by_name(params, named)
+        if values:
+            text = json.dumps({k: _value(v) for k, v in values.items()}).encode()
+            native.interrupts.call(handle, native.lib.heddle_bind_json, handle, text)
+        return handle
+
+    def _by_name(self, params, named) -> dict[str, Any]:
+        if params is None or isinstance(params, Mapping):
+            return {**(params or {}), **named}
+        return {str(i + 1): v for i, v in enumerate(params)} | named
+
+    def explain(self, stages: str = "plan", params: Params = None, **named: Any) -> str:
+        """What is made of the plan; see `Connection.explain`."""
+        with self._lock:
+            handle = self._bind(params, named)
+            return native.text(native.lib.heddle_explain, handle, stages.encode()).rstrip("\n")
+
+    def cancel(self) -> None:
+        """From another thread: what runs, or else what is run next, raises `Cancelled`."""
+        native.lib.heddle_statement_cancel(self._owner.get())
+
+    def close(self) -> None:
+        """Frees it."""
+        with self._lock:
+            self._owner.close()
+
+
+def is_json(plan: bytes) -> bool:
+    """Heddle's JSON; JSON of Substrait goes another way."""
+    return plan.lstrip()[:1] == b"{" and b'"heddle"' in plan
