@@ -10,10 +10,12 @@
  * overflow. */
 static const int64_t max = INT64_MAX >> 8;
 
-/* What an error is about: a column, its dictionary, or (no column) the batch itself. */
+/* What an error is about: a column, a part of it, or (no column) the batch itself. */
+enum part { WHOLE, ENTRIES, ENDS, VALUES };
+static const char *const part_text[] = {"", ", its dictionary", ", its run ends", ", its values"};
 struct place {
     const char *table, *column;
-    bool dictionary;
+    enum part part;
 };
 
 static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ...) HD_PRINTF(3, 4);
@@ -27,8 +29,7 @@ static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ..
     va_end(ap);
     if (!p->column)
         return HD_FAIL(err, USER, p->table, "%s", what);
-    return HD_FAIL(err, USER, p->table, "column \"%s\"%s: %s", p->column, p->dictionary ? ", its dictionary" : "",
-                   what);
+    return HD_FAIL(err, USER, p->table, "column \"%s\"%s: %s", p->column, part_text[p->part], what);
 }
 
 /* ---- schemas -------------------------------------------------------------------------------- */
@@ -47,27 +48,51 @@ static int check_node(const struct place *p, const struct ArrowSchema *s, struct
     return 0;
 }
 
-/* Of a type that has neither children nor, where it is itself a dictionary, a dictionary. */
-static int check_leaf(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
+static int check_format(const struct place *p, const struct ArrowSchema *s, struct hd_err *err);
+
+static int check_dictionary(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
-    if (s->n_children != 0)
-        return refuse(p, err, "Arrow format \"%s\" has no children, found %lld", s->format, (long long)s->n_children);
-    if (p->dictionary && s->dictionary)
+    const struct place entries = {p->table, p->column, ENTRIES};
+    enum rt_arrow_format format;
+    if (p->part == ENTRIES)
         return refuse(p, err, "a dictionary of a dictionary");
-    return 0;
+    if (!rt_arrow_index_parse(s->format, &format))
+        return refuse(p, err, "Arrow format \"%s\" is no index of a dictionary", s->format);
+    if (s->n_children != 0)
+        return refuse(p, err, "a dictionary has no children, found %lld", (long long)s->n_children);
+    return check_format(&entries, s->dictionary, err);
 }
 
-static int check_dictionary(const char *table, const struct ArrowSchema *s, struct hd_err *err)
+static int check_runs(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
-    struct place index = {table, s->name, false}, entries = {table, s->name, true};
+    const struct place ends = {p->table, p->column, ENDS}, values = {p->table, p->column, VALUES};
+    if (p->part != WHOLE)
+        return refuse(p, err, "run-end encoded inside another encoding");
+    if (s->n_children != 2 || !s->children)
+        return refuse(p, err, "expected run ends and values, found %lld children", (long long)s->n_children);
+    HD_TRY(check_node(&ends, s->children[0], err));
+    const char *format = s->children[0]->format;
+    if ((strcmp(format, "s") != 0 && strcmp(format, "i") != 0 && strcmp(format, "l") != 0) ||
+        s->children[0]->n_children != 0 || s->children[0]->dictionary)
+        return refuse(&ends, err, "expected \"s\", \"i\" or \"l\", found \"%s\"", format);
+    return check_format(&values, s->children[1], err);
+}
+
+static int check_format(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
+{
     enum rt_arrow_format format;
     struct hd_type type;
-    if (!rt_arrow_index_parse(s->format, &format))
-        return refuse(&index, err, "Arrow format \"%s\" is no index of a dictionary", s->format);
-    HD_TRY(check_node(&entries, s->dictionary, err));
-    if (!rt_arrow_format_parse(s->dictionary->format, &format, &type) || type.kind != HD_STRING)
-        return refuse(&index, err, "only dictionaries of strings are accepted");
-    return check_leaf(&entries, s->dictionary, err);
+    HD_TRY(check_node(p, s, err));
+    if (s->dictionary)
+        return check_dictionary(p, s, err);
+    if (rt_arrow_is_runs(s->format))
+        return check_runs(p, s, err);
+    if (!rt_arrow_format_parse(s->format, &format, &type))
+        return HD_FAIL(err, UNSUPPORTED, p->table, "column \"%s\"%s: Arrow format \"%s\" is not accepted", p->column,
+                       part_text[p->part], s->format);
+    if (s->n_children != 0)
+        return refuse(p, err, "Arrow format \"%s\" has no children, found %lld", s->format, (long long)s->n_children);
+    return 0;
 }
 
 /* "column \"x\"" once the name is known to be good, until then "column 1". */
@@ -83,19 +108,12 @@ static int check_name(const char *table, int64_t k, const char *name, struct hd_
 static int check_column(const char *table, int64_t k, const struct ArrowSchema *s, struct hd_err *err)
 {
     char number[32];
-    struct place p = {table, number, false};
-    enum rt_arrow_format format;
-    struct hd_type type;
+    struct place p = {table, number, WHOLE};
     snprintf(number, sizeof number, "%lld", (long long)k + 1);
     HD_TRY(check_node(&p, s, err));
     HD_TRY(check_name(table, k, s->name, err));
     p.column = s->name;
-    if (s->dictionary)
-        HD_TRY(check_dictionary(table, s, err));
-    else if (!rt_arrow_format_parse(s->format, &format, &type))
-        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": Arrow format \"%s\" is not accepted", s->name,
-                       s->format);
-    return check_leaf(&p, s, err);
+    return check_format(&p, s, err);
 }
 
 int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct hd_err *err)
@@ -131,16 +149,17 @@ static int check_numbers(const struct place *p, const struct ArrowArray *a, int6
 
 struct layout {
     int64_t buffers, children;
+    bool views; /* as many buffers more as the array likes */
     bool dictionary;
 };
 
 static int check_pointers(const struct place *p, const struct ArrowArray *a, const struct layout *want,
                           struct hd_err *err)
 {
-    if (a->n_buffers != want->buffers)
+    if (want->views ? a->n_buffers < want->buffers || a->n_buffers > INT32_MAX : a->n_buffers != want->buffers)
         return refuse(p, err, "expected %lld Arrow buffers, found %lld", (long long)want->buffers,
                       (long long)a->n_buffers);
-    if (!a->buffers)
+    if (a->n_buffers && !a->buffers)
         return refuse(p, err, "the list of Arrow buffers is NULL");
     if (a->n_children != want->children)
         return refuse(p, err, "expected %lld Arrow children, found %lld", (long long)want->children,
@@ -157,6 +176,8 @@ static int check_pointers(const struct place *p, const struct ArrowArray *a, con
 /* Buffers that are there, and a bitmap that has the NULLs which are claimed. */
 static int check_buffers(const struct place *p, const struct ArrowArray *a, struct hd_err *err)
 {
+    if (!a->n_buffers)
+        return 0;
     if (a->null_count > 0 && !a->buffers[0])
         return refuse(p, err, "%lld NULLs, but no bitmap that tells which", (long long)a->null_count);
     if (a->length > 0 && a->n_buffers > 1 && !a->buffers[1])
@@ -180,25 +201,64 @@ static int check_array(const struct place *p, const struct ArrowArray *a, int64_
     return check_buffers(p, a, err);
 }
 
-static int check_child(const char *table, const struct ArrowSchema *s, const struct ArrowArray *a, int64_t rows,
+/* What lies behind the views, and its sizes. */
+static int check_variadic(const struct place *p, const struct ArrowArray *a, struct hd_err *err)
+{
+    int64_t n = a->n_buffers - 3;
+    const void *sizes = a->buffers[a->n_buffers - 1];
+    if (n && !sizes)
+        return refuse(p, err, "views into %lld buffers of unknown size", (long long)n);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t size = rt_arrow_i64(sizes, k);
+        if (size < 0 || size > max || (size && !a->buffers[2 + k]))
+            return refuse(p, err, "buffer %lld of the views: %lld bytes%s", (long long)k + 1, (long long)size,
+                          size > 0 && size <= max ? ", but no data" : "");
+    }
+    return 0;
+}
+
+static int check_child(const struct place *p, const struct ArrowSchema *s, const struct ArrowArray *a, int64_t rows,
+                       struct hd_err *err);
+
+static int check_run_arrays(const struct place *p, const struct ArrowSchema *s, const struct ArrowArray *a,
+                            int64_t rows, struct hd_err *err)
+{
+    const struct place ends = {p->table, p->column, ENDS}, values = {p->table, p->column, VALUES};
+    const struct layout want = {0, 2, false, false};
+    HD_TRY(check_array(p, a, rows, &want, err));
+    HD_TRY(check_child(&ends, s->children[0], a->children[0], 0, err));
+    if (rt_arrow_count_nulls(a->children[0]->buffers[0], a->children[0]->offset, a->children[0]->length))
+        return refuse(&ends, err, "NULL among them");
+    if (a->children[0]->length > INT32_MAX)
+        return refuse(&ends, err, "too many");
+    return check_child(&values, s->children[1], a->children[1], a->children[0]->length, err);
+}
+
+/* At least so many rows. */
+static int check_child(const struct place *p, const struct ArrowSchema *s, const struct ArrowArray *a, int64_t rows,
                        struct hd_err *err)
 {
-    struct place p = {table, s->name, false};
-    enum rt_arrow_format format = RT_ARROW_I32;
+    static const struct layout layouts[] = {
+        [RT_ARROW_LAYOUT_INT] = {2, 0, false, false},     [RT_ARROW_LAYOUT_FLOAT] = {2, 0, false, false},
+        [RT_ARROW_LAYOUT_DECIMAL] = {2, 0, false, false}, [RT_ARROW_LAYOUT_UNIT] = {2, 0, false, false},
+        [RT_ARROW_LAYOUT_STRING] = {3, 0, false, false},  [RT_ARROW_LAYOUT_VIEW] = {3, 0, true, false},
+        [RT_ARROW_LAYOUT_NOTHING] = {0, 0, false, false}};
+    const struct place entries = {p->table, p->column, ENTRIES};
+    enum rt_arrow_format format;
     struct hd_type type;
-    if (!s->dictionary)
-        rt_arrow_format_parse(s->format, &format, &type);
-    const struct layout want = {rt_arrow_is_text(format) ? 3 : 2, 0, s->dictionary != NULL};
-    HD_TRY(check_array(&p, a, rows, &want, err));
+    if (!s->dictionary && rt_arrow_is_runs(s->format))
+        return check_run_arrays(p, s, a, rows, err);
+    rt_arrow_format_parse(s->format, &format, &type);
+    struct layout want = layouts[rt_arrow_layout(format)];
+    want.dictionary = s->dictionary != NULL;
+    HD_TRY(check_array(p, a, rows, &want, err));
+    if (want.views)
+        HD_TRY(check_variadic(p, a, err));
     if (!s->dictionary)
         return 0;
-    const struct layout text = {3, 0, false};
-    p.dictionary = true;
-    HD_TRY(check_array(&p, a->dictionary, 0, &text, err));
+    HD_TRY(check_child(&entries, s->dictionary, a->dictionary, 0, err));
     if (a->dictionary->length > INT32_MAX)
-        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary too large", s->name);
-    if (rt_arrow_count_nulls(a->dictionary->buffers[0], a->dictionary->offset, a->dictionary->length))
-        return HD_FAIL(err, UNSUPPORTED, table, "column \"%s\": dictionary with NULLs", s->name);
+        return HD_FAIL(err, UNSUPPORTED, p->table, "column \"%s\": dictionary too large", p->column);
     return 0;
 }
 
@@ -206,12 +266,14 @@ int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const s
                          int64_t first_row, struct hd_err *err)
 {
     const struct place p = {.table = table};
-    const struct layout want = {1, s->n_children, false};
+    const struct layout want = {1, s->n_children, false, false};
     HD_TRY(check_array(&p, batch, 0, &want, err));
     HD_TRY(rt_rows_check(table, first_row, batch->length, err));
     if (rt_arrow_count_nulls(batch->buffers[0], batch->offset, batch->length))
         return HD_FAIL(err, UNSUPPORTED, table, "batch with NULL rows");
-    for (int64_t k = 0; k < s->n_children; k++)
-        HD_TRY(check_child(table, s->children[k], batch->children[k], batch->offset + batch->length, err));
+    for (int64_t k = 0; k < s->n_children; k++) {
+        const struct place child = {table, s->children[k]->name, WHOLE};
+        HD_TRY(check_child(&child, s->children[k], batch->children[k], batch->offset + batch->length, err));
+    }
     return 0;
 }

@@ -13,11 +13,17 @@ int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct
  * rows become the table's from first_row on. */
 int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
                          int64_t first_row, struct hd_err *err);
-/* The entries of a column's dictionary. */
-int rt_arrow_check_entries(const struct rt_arrow_source *s, int column, struct hd_err *err);
-/* The column's rows: NULLs where there may be some, string offsets, values in their type's
- * range, indices in the dictionary, UTF-8. One pass at about the speed of memory. */
-int rt_arrow_check_values(const struct rt_arrow_source *s, int column, struct hd_err *err);
+/* Values of a column, or of its dictionary, or of its runs: string offsets and views, values in their type's range,
+ * indices in the dictionary, UTF-8. One pass at about the speed of memory. */
+int rt_arrow_check_values(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
+                          enum rt_arrow_part part, struct hd_err *err);
+int rt_arrow_check_strings(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
+                           enum rt_arrow_part part, struct hd_err *err);
+/* NULLs where the opened column may have some. */
+int rt_arrow_check_nulls(const struct rt_arrow_source *s, int column, struct hd_err *err);
+/* Error about value i: "row 3: column "c": what". */
+int rt_arrow_bad_value(const struct rt_arrow_source *s, int column, enum rt_arrow_part part, int64_t i,
+                       const char *what, struct hd_err *err);
 
 /* NULLs among bits [from, from + n); NULL bits: none. */
 int64_t rt_arrow_count_nulls(const uint8_t *bits, int64_t from, int64_t n);

@@ -1,36 +1,38 @@
 #include "runtime/io/arrow_format.h"
 
+#include <math.h>
+
+enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f)
+{
+    static const enum rt_arrow_layout layouts[] = {
+#define T_ARROW(id, bytes, layout) RT_ARROW_LAYOUT_##layout,
+#include "runtime/io/arrow_formats.def"
+    };
+    return layouts[f];
+}
+
+int rt_arrow_width(enum rt_arrow_format f)
+{
+    static const int widths[] = {
+#define T_ARROW(id, bytes, layout) bytes,
+#include "runtime/io/arrow_formats.def"
+    };
+    return widths[f];
+}
+
 static const struct {
     const char *text;
     enum rt_arrow_format format;
     enum hd_type_kind kind;
 } formats[] = {
-    {"b", RT_ARROW_BOOL, HD_BOOL},
-    {"c", RT_ARROW_I8, HD_INT32},
-    {"C", RT_ARROW_U8, HD_INT32},
-    {"s", RT_ARROW_I16, HD_INT32},
-    {"S", RT_ARROW_U16, HD_INT32},
-    {"i", RT_ARROW_I32, HD_INT32},
-    {"I", RT_ARROW_U32, HD_INT64},
-    {"l", RT_ARROW_I64, HD_INT64},
-    {"L", RT_ARROW_U64, HD_INT64},
-    {"f", RT_ARROW_F32, HD_FLOAT32},
-    {"g", RT_ARROW_F64, HD_FLOAT64},
-    {"tdD", RT_ARROW_DATE, HD_DATE},
-    {"tsu:", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
-    {"tsu:UTC", RT_ARROW_TIMESTAMP, HD_TIMESTAMP},
-    {"tss:", RT_ARROW_SECONDS, HD_TIMESTAMP},
-    {"tss:UTC", RT_ARROW_SECONDS, HD_TIMESTAMP},
-    {"tsm:", RT_ARROW_MILLIS, HD_TIMESTAMP},
-    {"tsm:UTC", RT_ARROW_MILLIS, HD_TIMESTAMP},
-    {"tsn:", RT_ARROW_NANOS, HD_TIMESTAMP},
-    {"tsn:UTC", RT_ARROW_NANOS, HD_TIMESTAMP},
-    {"ttu", RT_ARROW_TIME, HD_TIME},
-    {"tts", RT_ARROW_SECONDS32, HD_TIME},
-    {"ttm", RT_ARROW_MILLIS32, HD_TIME},
-    {"ttn", RT_ARROW_NANOS, HD_TIME},
-    {"u", RT_ARROW_UTF8, HD_STRING},
-    {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
+    {"b", RT_ARROW_BOOL, HD_BOOL},        {"c", RT_ARROW_I8, HD_INT32},           {"C", RT_ARROW_U8, HD_INT32},
+    {"s", RT_ARROW_I16, HD_INT32},        {"S", RT_ARROW_U16, HD_INT32},          {"i", RT_ARROW_I32, HD_INT32},
+    {"I", RT_ARROW_U32, HD_INT64},        {"l", RT_ARROW_I64, HD_INT64},          {"L", RT_ARROW_U64, HD_INT64},
+    {"e", RT_ARROW_F16, HD_FLOAT32},      {"f", RT_ARROW_F32, HD_FLOAT32},        {"g", RT_ARROW_F64, HD_FLOAT64},
+    {"tdD", RT_ARROW_DATE, HD_DATE},      {"tdm", RT_ARROW_DATE_MILLIS, HD_DATE}, {"ttu", RT_ARROW_TIME, HD_TIME},
+    {"tts", RT_ARROW_SECONDS32, HD_TIME}, {"ttm", RT_ARROW_MILLIS32, HD_TIME},    {"ttn", RT_ARROW_NANOS, HD_TIME},
+    {"u", RT_ARROW_UTF8, HD_STRING},      {"U", RT_ARROW_LARGE_UTF8, HD_STRING},  {"vu", RT_ARROW_VIEW, HD_STRING},
+    {"n", RT_ARROW_NOTHING, HD_INT32},
 };
 
 /* One to three digits at *p, which moves behind them; -1 if there are none or more. */
@@ -43,9 +45,18 @@ static int small_number(const char **p)
     return n >= 1 && n <= 3 ? v : -1;
 }
 
-/* d:P,S or d:P,S,128 */
-static bool parse_decimal(const char *text, struct hd_type *type)
+/* d:P,S or d:P,S,BITS. Of more digits than Heddle has, values that fit are accepted. */
+static bool parse_decimal(const char *text, enum rt_arrow_format *out, struct hd_type *type)
 {
+    static const struct {
+        const char *bits;
+        enum rt_arrow_format format;
+        int digits;
+    } widths[] = {{"", RT_ARROW_DEC128, 38},
+                  {",32", RT_ARROW_DEC32, 9},
+                  {",64", RT_ARROW_DEC64, 18},
+                  {",128", RT_ARROW_DEC128, 38},
+                  {",256", RT_ARROW_DEC256, 76}};
     const char *p = text + 2;
     if (strncmp(text, "d:", 2) != 0)
         return false;
@@ -53,10 +64,29 @@ static bool parse_decimal(const char *text, struct hd_type *type)
     if (*p++ != ',')
         return false;
     int scale = small_number(&p);
-    if ((*p && strcmp(p, ",128") != 0) || precision < 1 || precision > HD_DEC_MAX || scale < 0 || scale > precision)
+    if (precision < 1 || scale < 0 || scale > HD_DEC_MAX || scale > precision)
         return false;
-    *type = hd_decimal(precision, scale);
-    return true;
+    *type = hd_decimal(HD_MIN(precision, HD_DEC_MAX), scale);
+    for (size_t i = 0; i < HD_COUNT(widths); i++)
+        if (strcmp(p, widths[i].bits) == 0) {
+            *out = widths[i].format;
+            return precision <= widths[i].digits;
+        }
+    return false;
+}
+
+/* tsU:ZONE. Whatever the zone is called, the values are the instants in UTC. */
+static bool parse_timestamp(const char *text, enum rt_arrow_format *out)
+{
+    static const char units[] = "smun";
+    static const enum rt_arrow_format formats_of[] = {RT_ARROW_SECONDS, RT_ARROW_MILLIS, RT_ARROW_TIMESTAMP,
+                                                      RT_ARROW_NANOS};
+    if (strncmp(text, "ts", 2) != 0 || !text[2] || text[3] != ':')
+        return false;
+    const char *unit = strchr(units, text[2]);
+    if (unit)
+        *out = formats_of[unit - units];
+    return unit != NULL;
 }
 
 bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct hd_type *type)
@@ -67,22 +97,45 @@ bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct h
             *type = hd_type_of(formats[i].kind);
             return true;
         }
-    *out = RT_ARROW_DEC128;
-    return parse_decimal(text, type);
+    *type = hd_type_of(HD_TIMESTAMP);
+    return parse_timestamp(text, out) || parse_decimal(text, out, type);
 }
 
 bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 {
     struct hd_type type;
-    return rt_arrow_format_parse(text, out, &type) && hd_type_is_int(type);
+    return rt_arrow_format_parse(text, out, &type) && hd_type_is_int(type) &&
+           rt_arrow_layout(*out) == RT_ARROW_LAYOUT_INT;
 }
 
-bool rt_arrow_micros(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
+bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
 {
-    bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
-    int64_t v = narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
-    *out = v / 1000;
-    if (f == RT_ARROW_NANOS)
-        return v % 1000 == 0;
+    int64_t v = rt_arrow_width(f) == 4 ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
+    int64_t of = f == RT_ARROW_NANOS ? 1000 : f == RT_ARROW_DATE_MILLIS ? 86400000 : 0;
+    if (of) {
+        *out = v / of;
+        return v % of == 0;
+    }
     return !__builtin_mul_overflow(v, f == RT_ARROW_MILLIS || f == RT_ARROW_MILLIS32 ? 1000 : 1000000, out);
+}
+
+bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out)
+{
+    switch (rt_arrow_width(f)) {
+    case 4: *out = rt_arrow_i32(p, i); return true;
+    case 8: *out = rt_arrow_i64(p, i); return true;
+    case 16: *out = rt_arrow_i128(p, i); return true;
+    }
+    *out = rt_arrow_i128(p, 2 * i);
+    return rt_arrow_i128(p, 2 * i + 1) == *out >> 127;
+}
+
+float rt_arrow_f16(const void *p, int64_t i)
+{
+    uint16_t v = rt_arrow_u16(p, i);
+    int exponent = v >> 10 & 31, fraction = v & 1023;
+    float x = exponent == 31 ? (fraction ? NAN : INFINITY)
+              : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
+                             : ldexpf((float)fraction, -24);
+    return v >> 15 ? -x : x;
 }

@@ -7,38 +7,37 @@
 #include "runtime/base/type.h"
 
 enum rt_arrow_format {
-    RT_ARROW_BOOL,
-    RT_ARROW_I8,
-    RT_ARROW_U8,
-    RT_ARROW_I16,
-    RT_ARROW_U16,
-    RT_ARROW_I32,
-    RT_ARROW_U32,
-    RT_ARROW_I64,
-    RT_ARROW_U64,
-    RT_ARROW_F32,
-    RT_ARROW_F64,
-    RT_ARROW_DEC128,
-    RT_ARROW_DATE,
-    RT_ARROW_TIMESTAMP,
-    RT_ARROW_TIME,
-    RT_ARROW_SECONDS, /* timestamps and times that are not stored in microseconds */
-    RT_ARROW_MILLIS,
-    RT_ARROW_NANOS,
-    RT_ARROW_SECONDS32,
-    RT_ARROW_MILLIS32,
-    RT_ARROW_UTF8,
-    RT_ARROW_LARGE_UTF8
+#define T_ARROW(id, bytes, layout) RT_ARROW_##id,
+#include "runtime/io/arrow_formats.def"
+    RT_ARROW_FORMAT_COUNT
 };
+
+enum rt_arrow_layout {
+    RT_ARROW_LAYOUT_INT,
+    RT_ARROW_LAYOUT_FLOAT,
+    RT_ARROW_LAYOUT_DECIMAL,
+    RT_ARROW_LAYOUT_UNIT,
+    RT_ARROW_LAYOUT_STRING,
+    RT_ARROW_LAYOUT_VIEW,
+    RT_ARROW_LAYOUT_NOTHING
+};
+enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f);
+int rt_arrow_width(enum rt_arrow_format f);
 
 /* What the format of a column without its dictionary means; false if it is not accepted. */
 bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct hd_type *type);
 /* The same for the indices of a dictionary. */
 bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out);
 
+/* Of strings, in whatever layout. */
 static inline bool rt_arrow_is_text(enum rt_arrow_format f)
 {
-    return f == RT_ARROW_UTF8 || f == RT_ARROW_LARGE_UTF8;
+    return rt_arrow_layout(f) == RT_ARROW_LAYOUT_STRING || rt_arrow_layout(f) == RT_ARROW_LAYOUT_VIEW;
+}
+/* Runs of equal values: two children, ends of runs and values. */
+static inline bool rt_arrow_is_runs(const char *format)
+{
+    return strcmp(format, "+r") == 0;
 }
 
 /* Value i of a buffer of Ts. Arrow recommends alignment, but does not promise it. */
@@ -65,13 +64,13 @@ static inline bool rt_arrow_bit(const uint8_t *bits, int64_t i)
 {
     return bits[i >> 3] >> (i & 7) & 1;
 }
-static inline bool rt_arrow_has_unit(enum rt_arrow_format f)
-{
-    return f == RT_ARROW_SECONDS || f == RT_ARROW_MILLIS || f == RT_ARROW_NANOS || f == RT_ARROW_SECONDS32 ||
-           f == RT_ARROW_MILLIS32;
-}
-/* Value i in microseconds, of a buffer with such a unit; false: it is not a whole number of them, or too large. */
-bool rt_arrow_micros(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out);
+/* Value i of a column whose layout is UNIT as Heddle has it: days of a date, else microseconds. False: it is no whole
+ * number of them, or too large. */
+bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out);
+/* Value i of a decimal column; false: it does not fit 128 bits. */
+bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out);
+/* Value i of a column of half floats; each is a float, too. */
+float rt_arrow_f16(const void *p, int64_t i);
 /* Offset i of strings of this format. */
 static inline int64_t rt_arrow_offset(enum rt_arrow_format f, const void *p, int64_t i)
 {

@@ -21,61 +21,44 @@ static int bad_column(const struct fe_table *t, const char *column, const char *
     return HD_FAIL(err, USER, t->name, "column \"%s\": %s", column, what);
 }
 
-static struct rt_str string_at(enum rt_arrow_format f, const struct ArrowArray *a, int64_t i)
+/* What the schema's values are, behind dictionary and runs. */
+static const struct ArrowSchema *values_of(const struct ArrowSchema *s)
 {
-    int64_t from = rt_arrow_offset(f, a->buffers[1], i);
-    int64_t to = rt_arrow_offset(f, a->buffers[1], i + 1);
-    if (to == from) /* there may be no bytes at all */
-        return (struct rt_str){"", 0};
-    return (struct rt_str){(const char *)a->buffers[2] + from, (uint32_t)(to - from)};
+    if (!s->dictionary && rt_arrow_is_runs(s->format))
+        s = s->children[1];
+    return s->dictionary ? s->dictionary : s;
 }
 
-static int open_dictionary(struct rt_arrow_source *s, int column, struct hd_err *err)
+void rt_arrow_column_type(const struct ArrowSchema *s, struct hd_type *type, bool *coded)
 {
-    struct rt_arrow_column *c = &s->columns[column];
-    const struct ArrowArray *d = c->array->dictionary;
-    HD_TRY(rt_arrow_check_entries(s, column, err));
-    c->nentries = (uint32_t)d->length;
-    c->entries = hd_try_malloc((c->nentries + (size_t)1) * sizeof *c->entries);
-    if (!c->entries)
-        return HD_FAIL(err, RESOURCE, s->table->name, "out of memory for a dictionary");
-    for (uint32_t k = 0; k < c->nentries; k++)
-        c->entries[k] = string_at(c->entry_format, d, d->offset + k);
-    return 0;
+    enum rt_arrow_format format;
+    const struct ArrowSchema *values = values_of(s);
+    rt_arrow_format_parse(values->format, &format, type);
+    *coded = s != values && rt_arrow_is_text(format);
 }
 
 /* What the column's format says; it may not be what the table wants. */
-static int choose_format(struct rt_arrow_column *c, const struct fe_table *t, const struct fe_table_column *col,
-                         const struct ArrowSchema *s, struct hd_err *err)
+static int check_type(const struct fe_table *t, const struct fe_table_column *col, const struct ArrowSchema *s,
+                      struct hd_err *err)
 {
-    struct hd_type type = hd_type_of(HD_STRING);
+    struct hd_type type;
+    enum rt_arrow_format format;
     char text[HD_TEXT_MAX];
-    c->dictionary = s->dictionary != NULL;
-    if (!c->dictionary) {
-        rt_arrow_format_parse(s->format, &c->format, &type);
-    } else {
-        struct hd_type entry;
-        rt_arrow_index_parse(s->format, &c->format);
-        rt_arrow_format_parse(s->dictionary->format, &c->entry_format, &entry);
-    }
-    if (fits(type, col->type))
+    const struct ArrowSchema *values = values_of(s);
+    rt_arrow_format_parse(values->format, &format, &type);
+    if (format == RT_ARROW_NOTHING || fits(type, col->type))
         return 0;
     return HD_FAIL(err, USER, t->name, "column \"%s\" is %s, which Arrow format \"%s\"%s does not fit", col->name,
-                   hd_type_text(col->type, text), s->format, c->dictionary ? " with a dictionary" : "");
+                   hd_type_text(col->type, text), values->format, s->dictionary ? " with a dictionary" : "");
 }
 
 static int open_column(struct rt_arrow_source *s, int column, const struct ArrowSchema *schema,
                        const struct ArrowArray *a, int64_t first, struct hd_err *err)
 {
     struct rt_arrow_column *c = &s->columns[column];
-    c->array = a;
-    HD_TRY(choose_format(c, s->table, &s->table->cols[column], schema, err));
-    c->offset = a->offset + first;
-    c->nulls = rt_arrow_count_nulls(a->buffers[0], c->offset, s->rows);
-    c->validity = c->nulls ? a->buffers[0] : NULL;
-    if (c->dictionary)
-        HD_TRY(open_dictionary(s, column, err));
-    return rt_arrow_check_values(s, column, err);
+    HD_TRY(check_type(s->table, &s->table->cols[column], schema, err));
+    HD_TRY(rt_arrow_open_array(s, column, RT_ARROW_ROWS, schema, a, first, s->rows, c, err));
+    return rt_arrow_check_nulls(s, column, err);
 }
 
 /* Mostly at the same position as in the batch. */
@@ -134,48 +117,62 @@ static bool present(const struct rt_work *w, int i)
 
 static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
 {
-    const void *p = c->array->buffers[1];
+    const void *p = c->data;
     w->form = RT_WORK_I64;
+    if (rt_arrow_layout(c->format) == RT_ARROW_LAYOUT_UNIT) {
+        for (int i = 0; i < w->n; i++) /* NULLs may be anything */
+            if (!rt_arrow_from_unit(c->format, p, at + i, &w->i64[i]))
+                w->i64[i] = 0;
+        return;
+    }
     switch (c->format) {
     case RT_ARROW_BOOL:
         for (int i = 0; i < w->n; i++)
             w->i64[i] = rt_arrow_bit(p, at + i);
-        break;
-    case RT_ARROW_I8: COPY(i8, w->i64); break;
-    case RT_ARROW_U8: COPY(u8, w->i64); break;
-    case RT_ARROW_I16: COPY(i16, w->i64); break;
-    case RT_ARROW_U16: COPY(u16, w->i64); break;
+        return;
+    case RT_ARROW_I8: COPY(i8, w->i64); return;
+    case RT_ARROW_U8: COPY(u8, w->i64); return;
+    case RT_ARROW_I16: COPY(i16, w->i64); return;
+    case RT_ARROW_U16: COPY(u16, w->i64); return;
     case RT_ARROW_I32:
-    case RT_ARROW_DATE: COPY(i32, w->i64); break;
-    case RT_ARROW_U32: COPY(u32, w->i64); break;
+    case RT_ARROW_DATE: COPY(i32, w->i64); return;
+    case RT_ARROW_U32: COPY(u32, w->i64); return;
     case RT_ARROW_I64:
     case RT_ARROW_U64:
     case RT_ARROW_TIME:
-    case RT_ARROW_TIMESTAMP: memcpy(w->i64, (const char *)p + at * 8, (size_t)w->n * 8); break;
+    case RT_ARROW_TIMESTAMP: memcpy(w->i64, (const char *)p + at * 8, (size_t)w->n * 8); return;
     case RT_ARROW_SECONDS:
     case RT_ARROW_MILLIS:
     case RT_ARROW_NANOS:
     case RT_ARROW_SECONDS32:
     case RT_ARROW_MILLIS32:
-        for (int i = 0; i < w->n; i++) /* NULLs may be anything */
-            if (!rt_arrow_micros(c->format, p, at + i, &w->i64[i]))
-                w->i64[i] = 0;
-        break;
+    case RT_ARROW_DATE_MILLIS:
+    case RT_ARROW_F16:
     case RT_ARROW_F32:
     case RT_ARROW_F64:
+    case RT_ARROW_DEC32:
+    case RT_ARROW_DEC64:
     case RT_ARROW_DEC128:
+    case RT_ARROW_DEC256:
     case RT_ARROW_UTF8:
-    case RT_ARROW_LARGE_UTF8: HD_BUG("not an integer format");
+    case RT_ARROW_LARGE_UTF8:
+    case RT_ARROW_VIEW:
+    case RT_ARROW_NOTHING:
+    case RT_ARROW_FORMAT_COUNT: HD_BUG("not an integer format");
     }
 }
 
 static void fill_floats(const struct rt_arrow_source *s, int column, int64_t at, struct rt_work *w)
 {
     const struct rt_arrow_column *c = &s->columns[column];
-    const void *p = c->array->buffers[1];
+    const void *p = c->data;
     bool single = s->table->cols[column].type.kind == HD_FLOAT32;
     w->form = single ? RT_WORK_F32 : RT_WORK_F64;
-    if (single)
+    if (c->format == RT_ARROW_F16 && single)
+        COPY(f16, w->f32);
+    else if (c->format == RT_ARROW_F16)
+        COPY(f16, w->f64);
+    else if (single)
         memcpy(w->f32, (const char *)p + at * 4, (size_t)w->n * 4);
     else if (c->format == RT_ARROW_F32)
         COPY(f32, w->f64);
@@ -185,28 +182,48 @@ static void fill_floats(const struct rt_arrow_source *s, int column, int64_t at,
 
 static void fill_decimals(const struct rt_arrow_source *s, int column, int64_t at, struct rt_work *w)
 {
-    const void *p = s->columns[column].array->buffers[1];
+    const struct rt_arrow_column *c = &s->columns[column];
     bool wide = s->table->cols[column].type.precision > 18;
     w->form = wide ? RT_WORK_I128 : RT_WORK_I64;
-    for (int i = 0; wide && i < w->n; i++)
-        w->i128[i] = rt_arrow_i128(p, at + i);
-    for (int i = 0; !wide && i < w->n; i++)
-        w->i64[i] = rt_arrow_i64(p, 2 * (at + i)); /* the low half */
+    for (int i = 0; c->format == RT_ARROW_DEC128 && !wide && i < w->n; i++)
+        w->i64[i] = rt_arrow_i64(c->data, 2 * (at + i)); /* the low half */
+    for (int i = 0; (c->format != RT_ARROW_DEC128 || wide) && i < w->n; i++) {
+        hd_i128 v;
+        if (!rt_arrow_decimal(c->format, c->data, at + i, &v))
+            v = 0; /* a NULL */
+        if (wide)
+            w->i128[i] = v;
+        else
+            w->i64[i] = (int64_t)v;
+    }
 }
 
-static void fill_strings(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
+static void fill_strings(const struct rt_arrow_column *c, int64_t from, struct rt_work *w)
 {
     w->form = RT_WORK_STR;
     for (int i = 0; i < w->n; i++)
         if (present(w, i))
-            w->str[i] = string_at(c->format, c->array, at + i);
+            w->str[i] = rt_arrow_string(c, from + i);
+}
+
+/* All rows are NULL. */
+static void fill_nothing(struct hd_type type, struct rt_work *w)
+{
+    bool wide = type.kind == HD_DECIMAL && type.precision > 18;
+    w->form = type.kind == HD_STRING    ? RT_WORK_STR
+              : type.kind == HD_FLOAT32 ? RT_WORK_F32
+              : type.kind == HD_FLOAT64 ? RT_WORK_F64
+              : wide                    ? RT_WORK_I128
+                                        : RT_WORK_I64;
+    memset(w->i128, 0, (size_t)w->n * sizeof *w->i128);
 }
 
 /* Codes stay codes while the dictionary is small; the stage renumbers them. */
-static void fill_codes(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
+static void fill_codes(const struct rt_arrow_column *c, int64_t from, struct rt_work *w)
 {
     bool expand = c->nentries > RT_BLOCK_ROWS;
-    fill_ints(c, at, w);
+    for (int i = 0; i < w->n; i++)
+        w->i64[i] = rt_arrow_index(c, from + i);
     for (int i = 0; !expand && i < w->n; i++)
         w->codes[i] = present(w, i) ? (uint32_t)w->i64[i] : 0;
     for (int i = w->n - 1; expand && i >= 0; i--) /* in place: strings are wider than indices */
@@ -222,16 +239,19 @@ static void fill(const struct rt_row_source *base, int column, int64_t from, str
     const struct rt_arrow_column *c = &s->columns[column];
     int64_t at = c->offset + from;
     fill_validity(c, at, w);
-    if (c->dictionary)
-        fill_codes(c, at, w);
-    else if (c->format == RT_ARROW_DEC128)
-        fill_decimals(s, column, at, w);
-    else if (rt_arrow_is_text(c->format))
-        fill_strings(c, at, w);
-    else if (c->format == RT_ARROW_F32 || c->format == RT_ARROW_F64)
-        fill_floats(s, column, at, w);
-    else
-        fill_ints(c, at, w);
+    if (c->dictionary) {
+        fill_codes(c, from, w);
+        return;
+    }
+    switch (rt_arrow_layout(c->format)) {
+    case RT_ARROW_LAYOUT_INT:
+    case RT_ARROW_LAYOUT_UNIT: fill_ints(c, at, w); break;
+    case RT_ARROW_LAYOUT_FLOAT: fill_floats(s, column, at, w); break;
+    case RT_ARROW_LAYOUT_DECIMAL: fill_decimals(s, column, at, w); break;
+    case RT_ARROW_LAYOUT_STRING:
+    case RT_ARROW_LAYOUT_VIEW: fill_strings(c, from, w); break;
+    case RT_ARROW_LAYOUT_NOTHING: fill_nothing(s->table->cols[column].type, w); break;
+    }
 }
 
 int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t, const struct ArrowSchema *schema,
@@ -253,7 +273,7 @@ int rt_arrow_source_open(struct rt_arrow_source *s, const struct fe_table *t, co
 void rt_arrow_source_close(struct rt_arrow_source *s)
 {
     for (int c = 0; s->columns && c < s->table->ncols; c++)
-        free(s->columns[c].entries);
+        rt_arrow_column_close(&s->columns[c]);
     free(s->columns);
     s->columns = NULL;
 }

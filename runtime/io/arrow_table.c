@@ -124,12 +124,10 @@ static int read_batches(struct rt_memtable *m, struct ArrowArrayStream *s, struc
 static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema *s, struct hd_err *err)
 {
     struct fe_table_column *col = &m->table.cols[c];
-    enum rt_arrow_format format;
+    bool coded;
     col->name = hd_strdup(&m->arena, s->name);
     col->nullable = (s->flags & ARROW_FLAG_NULLABLE) != 0;
-    col->type = hd_type_of(HD_STRING);
-    if (!s->dictionary)
-        rt_arrow_format_parse(s->format, &format, &col->type);
+    rt_arrow_column_type(s, &col->type, &coded);
     for (int k = 0; k < c; k++)
         if (strcmp(m->table.cols[k].name, col->name) == 0)
             return HD_FAIL(err, USER, m->table.name, "two columns are called \"%s\"", col->name);
@@ -183,6 +181,9 @@ static int generic_width(enum hd_type_kind k)
 static void choose_storage(struct sink *k)
 {
     struct fe_table_column *col = k->col;
+    struct hd_type type;
+    bool coded;
+    rt_arrow_column_type(k->m->schema.children[k->c], &type, &coded);
     col->base = 0;
     col->factor = 1;
     col->width = generic_width((enum hd_type_kind)col->type.kind);
@@ -191,7 +192,7 @@ static void choose_storage(struct sink *k)
     else if (col->type.kind != HD_STRING)
         col->storage = FE_STORE_INT;
     else
-        col->storage = k->m->schema.children[k->c]->dictionary ? FE_STORE_DICT : FE_STORE_TEXT;
+        col->storage = coded ? FE_STORE_DICT : FE_STORE_TEXT;
 }
 
 /* The buffer of a single batch serves as it is if a row lies where the column wants it, at an
@@ -199,18 +200,16 @@ static void choose_storage(struct sink *k)
 static bool fits_in_place(const struct sink *k)
 {
     const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
-    static const int widths[] = {
-        [RT_ARROW_I32] = 4,     [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,  [RT_ARROW_F64] = 8,
-        [RT_ARROW_DEC128] = 16, [RT_ARROW_F32] = 4,       [RT_ARROW_DATE] = 4, [RT_ARROW_TIMESTAMP] = 8,
-        [RT_ARROW_TIME] = 8,    [RT_ARROW_LARGE_UTF8] = 0};
-    return k->m->nbatches == 1 && !a->dictionary && a->offset == 0 && k->m->table.rows > 0 &&
-           widths[a->format] == k->col->width && (uintptr_t)a->array->buffers[1] % (uintptr_t)k->col->width == 0;
+    enum rt_arrow_layout layout = rt_arrow_layout(a->format);
+    bool same = layout == RT_ARROW_LAYOUT_INT || layout == RT_ARROW_LAYOUT_FLOAT || layout == RT_ARROW_LAYOUT_DECIMAL;
+    return k->m->nbatches == 1 && same && !a->dictionary && !a->own_data && a->offset == 0 && k->m->table.rows > 0 &&
+           rt_arrow_width(a->format) == k->col->width && (uintptr_t)a->data % (uintptr_t)k->col->width == 0;
 }
 
 static void use_in_place(struct sink *k)
 {
     const struct rt_arrow_column *a = &k->m->sources[0].columns[k->c];
-    k->col->at.data = a->array->buffers[1];
+    k->col->at.data = a->data;
     k->col->facts.nulls = a->nulls;
     k->col->at.validity = a->validity;
 }

@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-#include "runtime/base/utf8.h"
-
 enum { BLOCK = 4096 };
 
 int64_t rt_arrow_count_nulls(const uint8_t *bits, int64_t from, int64_t n)
@@ -29,7 +27,7 @@ int64_t rt_arrow_count_nulls(const uint8_t *bits, int64_t from, int64_t n)
 struct values {
     const struct rt_arrow_column *column;
     const char *data; /* buffer 1 from row 0 on; of bits, the whole */
-    hd_i128 limit;    /* decimals: 10^p - 1 */
+    hd_i128 limit;       /* decimals: 10^p - 1 */
     hd_i128 least, most; /* of other units: the type's */
 };
 typedef bool (*check_fn)(const struct values *v, int64_t from, int64_t n);
@@ -63,8 +61,8 @@ static bool units_in_range(const struct values *v, int64_t from, int64_t n)
 {
     bool bad = false;
     for (int64_t i = from; i < from + n; i++) {
-        int64_t micros;
-        bad |= !rt_arrow_micros(v->column->format, v->data, i, &micros) || micros < v->least || micros > v->most;
+        int64_t x;
+        bad |= !rt_arrow_from_unit(v->column->format, v->data, i, &x) || x < v->least || x > v->most;
     }
     return !bad;
 }
@@ -90,12 +88,12 @@ static bool short_decimals_fit(const struct values *v, int64_t from, int64_t n)
     return !bad;
 }
 
-static bool long_decimals_fit(const struct values *v, int64_t from, int64_t n)
+static bool decimals_fit(const struct values *v, int64_t from, int64_t n)
 {
     bool bad = false;
     for (int64_t i = from; i < from + n; i++) {
-        hd_i128 x = rt_arrow_i128(v->data, i);
-        bad |= (x > v->limit) | (x < -v->limit);
+        hd_i128 x;
+        bad |= !rt_arrow_decimal(v->column->format, v->data, i, &x) || x > v->limit || x < -v->limit;
     }
     return !bad;
 }
@@ -119,174 +117,29 @@ static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t 
     case RT_ARROW_I64:
     case RT_ARROW_U64: INDICES(u64); break;
     case RT_ARROW_BOOL:
-    case RT_ARROW_F32:
-    case RT_ARROW_F64:
-    case RT_ARROW_DEC128:
     case RT_ARROW_DATE:
     case RT_ARROW_TIMESTAMP:
     case RT_ARROW_TIME:
+    case RT_ARROW_F16:
+    case RT_ARROW_F32:
+    case RT_ARROW_F64:
+    case RT_ARROW_DEC32:
+    case RT_ARROW_DEC64:
+    case RT_ARROW_DEC128:
+    case RT_ARROW_DEC256:
     case RT_ARROW_SECONDS:
     case RT_ARROW_MILLIS:
     case RT_ARROW_NANOS:
     case RT_ARROW_SECONDS32:
     case RT_ARROW_MILLIS32:
+    case RT_ARROW_DATE_MILLIS:
     case RT_ARROW_UTF8:
-    case RT_ARROW_LARGE_UTF8: HD_BUG("not an index");
+    case RT_ARROW_LARGE_UTF8:
+    case RT_ARROW_VIEW:
+    case RT_ARROW_NOTHING:
+    case RT_ARROW_FORMAT_COUNT: HD_BUG("not an index");
     }
     return !bad;
-}
-
-/* ---- strings -------------------------------------------------------------------------------- */
-
-/* Strings [first, first + n) of an array, whether rows or the entries of a dictionary. */
-struct strings {
-    enum rt_arrow_format format;
-    const void *offsets;
-    const char *bytes;
-    const uint8_t *validity; /* NULL: all are valid */
-    int64_t first, n;
-};
-
-static bool narrow_ascend(const void *p, int64_t first, int64_t n)
-{
-    int32_t bad = 0;
-    for (int64_t i = first; i < first + n; i++) {
-        int32_t a = rt_arrow_i32(p, i), b = rt_arrow_i32(p, i + 1);
-        bad |= a | b | -(b < a); /* the sign */
-    }
-    return bad >= 0;
-}
-
-/* No string is longer than struct rt_str can say. */
-static bool wide_ascend(const void *p, int64_t first, int64_t n)
-{
-    uint64_t bad = 0;
-    for (int64_t i = first; i < first + n; i++) {
-        uint64_t a = rt_arrow_u64(p, i), b = rt_arrow_u64(p, i + 1);
-        bad |= ((a | b) >> 56) | ((b - a) >> 32);
-    }
-    return !bad;
-}
-
-static bool ascend(const struct strings *s, int64_t from, int64_t n)
-{
-    return s->format == RT_ARROW_UTF8 ? narrow_ascend(s->offsets, s->first + from, n)
-                                      : wide_ascend(s->offsets, s->first + from, n);
-}
-
-/* Row of the first string with bad offsets, -1 if there is none. NULL rows count: their
- * neighbours share the offsets. */
-static int64_t bad_offsets(const struct strings *s)
-{
-    for (int64_t from = 0; from < s->n; from += BLOCK) {
-        int64_t n = HD_MIN(s->n - from, BLOCK);
-        if (ascend(s, from, n))
-            continue;
-        for (int64_t i = from; i < from + n; i++)
-            if (!ascend(s, i, 1))
-                return i;
-    }
-    return -1;
-}
-
-static int64_t offset(const struct strings *s, int64_t i)
-{
-    return rt_arrow_offset(s->format, s->offsets, s->first + i);
-}
-
-/* All strings of the run, NULLs too: their bytes lie side by side, so that they are UTF-8 one by
- * one if the whole is and none starts inside a character. */
-static bool run_is_utf8(const struct strings *s, int64_t from, int64_t n)
-{
-    int64_t start = offset(s, from), end = offset(s, from + n);
-    if (start == end)
-        return true;
-    const char *bytes = s->bytes + start;
-    size_t size = (size_t)(end - start);
-    if (hd_is_ascii(bytes, size))
-        return true;
-    if (hd_utf8_check(bytes, size) != size)
-        return false;
-    bool inside = false;
-    for (int64_t i = from; i < from + n; i++) {
-        int64_t at = offset(s, i);
-        inside |= at < end && (s->bytes[at] & 0xC0) == 0x80;
-    }
-    return !inside;
-}
-
-/* The first string that is valid and not UTF-8, or -1. */
-static int64_t bad_utf8(const struct strings *s)
-{
-    for (int64_t from = 0; from < s->n; from += BLOCK) {
-        int64_t n = HD_MIN(s->n - from, BLOCK);
-        if (run_is_utf8(s, from, n))
-            continue;
-        for (int64_t i = from; i < from + n; i++)
-            if ((!s->validity || rt_arrow_bit(s->validity, s->first + i)) && !run_is_utf8(s, i, 1))
-                return i;
-    }
-    return -1;
-}
-
-/* ---- errors --------------------------------------------------------------------------------- */
-
-static int bad_row(const struct rt_arrow_source *s, int column, int64_t row, const char *what, struct hd_err *err)
-{
-    return HD_FAIL(err, DATA, s->table->name, "row %lld: column \"%s\"%s%s", (long long)(s->first_row + row + 1),
-                   s->table->cols[column].name, *what == ' ' ? "" : ": ", what);
-}
-
-static int bad_entry(const struct rt_arrow_source *s, int column, int64_t entry, const char *what, struct hd_err *err)
-{
-    return HD_FAIL(err, DATA, s->table->name, "column \"%s\": entry %lld of its dictionary: %s",
-                   s->table->cols[column].name, (long long)entry + 1, what);
-}
-
-static void describe_offsets(int64_t from, int64_t to, char *what, size_t room)
-{
-    if (from >= 0 && to > from && to <= INT64_MAX >> 8)
-        snprintf(what, room, "a string of 4 GiB or more");
-    else
-        snprintf(what, room, "bad string offsets: %lld to %lld", (long long)from, (long long)to);
-}
-
-typedef int (*report_fn)(const struct rt_arrow_source *s, int column, int64_t row, const char *what,
-                         struct hd_err *err);
-
-static int check_strings(const struct rt_arrow_source *s, int column, const struct strings *v, report_fn report,
-                         struct hd_err *err)
-{
-    char what[96];
-    int64_t i = bad_offsets(v);
-    if (i >= 0) {
-        describe_offsets(offset(v, i), offset(v, i + 1), what, sizeof what);
-        return report(s, column, i, what, err);
-    }
-    if (!v->n)
-        return 0;
-    if (!v->bytes && offset(v, v->n) > offset(v, 0))
-        return HD_FAIL(err, USER, s->table->name, "column \"%s\": an Arrow array of strings without their bytes",
-                       s->table->cols[column].name);
-    i = bad_utf8(v);
-    if (i < 0)
-        return 0;
-    int64_t at = offset(v, i);
-    snprintf(what, sizeof what, "byte %zu is not UTF-8",
-             hd_utf8_check(v->bytes + at, (size_t)(offset(v, i + 1) - at)) + 1);
-    return report(s, column, i, what, err);
-}
-
-int rt_arrow_check_entries(const struct rt_arrow_source *s, int column, struct hd_err *err)
-{
-    const struct rt_arrow_column *c = &s->columns[column];
-    const struct ArrowArray *d = c->array->dictionary;
-    const struct strings v = {.format = c->entry_format,
-                              .offsets = d->buffers[1],
-                              .bytes = d->buffers[2],
-                              .first = d->offset,
-                              .n = d->length};
-    return check_strings(s, column, &v, bad_entry, err);
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -310,42 +163,39 @@ static int64_t find_bad(const struct values *v, int64_t rows, check_fn good)
     return -1;
 }
 
-/* Which check a format needs, and its values' size; none where every bit pattern is a value. */
-static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type, int *width)
+/* Which check a format needs; none where every bit pattern is a value. */
+static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type)
 {
-    static const int widths[] = {
-        [RT_ARROW_I8] = 1,       [RT_ARROW_U8] = 1,        [RT_ARROW_I16] = 2,       [RT_ARROW_U16] = 2,
-        [RT_ARROW_I32] = 4,      [RT_ARROW_U32] = 4,       [RT_ARROW_I64] = 8,       [RT_ARROW_U64] = 8,
-        [RT_ARROW_DEC128] = 16,  [RT_ARROW_DATE] = 4,      [RT_ARROW_TIMESTAMP] = 8, [RT_ARROW_TIME] = 8,
-        [RT_ARROW_SECONDS] = 8,  [RT_ARROW_MILLIS] = 8,    [RT_ARROW_NANOS] = 8,     [RT_ARROW_SECONDS32] = 4,
-        [RT_ARROW_MILLIS32] = 4, [RT_ARROW_LARGE_UTF8] = 0};
-    *width = widths[c->format];
     if (c->dictionary)
         return indices_in_dictionary;
-    if (c->format == RT_ARROW_DEC128)
-        return type.precision <= 18 ? short_decimals_fit : long_decimals_fit;
-    if (c->format == RT_ARROW_U64)
-        return unsigned_fit;
-    if (c->format == RT_ARROW_TIME)
-        return times_in_range;
-    if (rt_arrow_has_unit(c->format))
-        return units_in_range;
-    return c->format == RT_ARROW_DATE ? dates_in_range : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range : NULL;
+    switch (rt_arrow_layout(c->format)) {
+    case RT_ARROW_LAYOUT_INT: break;
+    case RT_ARROW_LAYOUT_DECIMAL:
+        return c->format == RT_ARROW_DEC128 && type.precision <= 18 ? short_decimals_fit : decimals_fit;
+    case RT_ARROW_LAYOUT_UNIT: return units_in_range;
+    case RT_ARROW_LAYOUT_FLOAT:
+    case RT_ARROW_LAYOUT_STRING:
+    case RT_ARROW_LAYOUT_VIEW:
+    case RT_ARROW_LAYOUT_NOTHING: return NULL;
+    }
+    return c->format == RT_ARROW_U64         ? unsigned_fit
+           : c->format == RT_ARROW_TIME      ? times_in_range
+           : c->format == RT_ARROW_DATE      ? dates_in_range
+           : c->format == RT_ARROW_TIMESTAMP ? timestamps_in_range
+                                             : NULL;
 }
 
 static void describe_unit(enum rt_arrow_format f, struct hd_type type, const char *value, char *what, size_t room)
 {
-    bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
     bool seconds = f == RT_ARROW_SECONDS || f == RT_ARROW_SECONDS32;
-    long long v = narrow ? rt_arrow_i32(value, 0) : rt_arrow_i64(value, 0);
-    if (f == RT_ARROW_NANOS && v % 1000)
-        snprintf(what, room, "nanosecond %lld is no whole microsecond", v);
+    long long v = rt_arrow_width(f) == 4 ? rt_arrow_i32(value, 0) : rt_arrow_i64(value, 0);
+    const char *unit = seconds ? "second" : f == RT_ARROW_NANOS ? "nanosecond" : "millisecond";
+    int64_t ignored;
+    if (!rt_arrow_from_unit(f, value, 0, &ignored) && (f == RT_ARROW_NANOS || f == RT_ARROW_DATE_MILLIS))
+        snprintf(what, room, "%s %lld is no whole %s", unit, v, f == RT_ARROW_NANOS ? "microsecond" : "day");
     else
-        snprintf(what, room, "%s %lld is %s",
-                 seconds               ? "second"
-                 : f == RT_ARROW_NANOS ? "nanosecond"
-                                       : "millisecond",
-                 v, type.kind == HD_TIME ? "not of a day" : "beyond the years 0001 to 9999");
+        snprintf(what, room, "%s %lld is %s", unit, v,
+                 type.kind == HD_TIME ? "not of a day" : "beyond the years 0001 to 9999");
 }
 
 static void describe(const struct rt_arrow_column *c, struct hd_type type, const char *value, char *what, size_t room)
@@ -353,11 +203,11 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
     char text[HD_TEXT_MAX];
     if (c->dictionary) {
         snprintf(what, room, "index outside the dictionary of %u", c->nentries);
-    } else if (c->format == RT_ARROW_DEC128) {
+    } else if (rt_arrow_layout(c->format) == RT_ARROW_LAYOUT_DECIMAL) {
         snprintf(what, room, "value does not fit %s", hd_type_text(type, text));
     } else if (c->format == RT_ARROW_U64) {
         snprintf(what, room, "value %llu does not fit int64", (unsigned long long)rt_arrow_u64(value, 0));
-    } else if (rt_arrow_has_unit(c->format)) {
+    } else if (rt_arrow_layout(c->format) == RT_ARROW_LAYOUT_UNIT) {
         describe_unit(c->format, type, value, what, room);
     } else if (c->format == RT_ARROW_TIME) {
         snprintf(what, room, "microsecond %lld is not of a day", (long long)rt_arrow_i64(value, 0));
@@ -368,28 +218,28 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
     }
 }
 
-static int check_numbers(const struct rt_arrow_source *s, int column, struct hd_err *err)
+static int check_numbers(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
+                         enum rt_arrow_part part, struct hd_err *err)
 {
-    const struct rt_arrow_column *c = &s->columns[column];
     struct hd_type type = s->table->cols[column].type;
     struct values v = {.column = c};
-    int width;
-    check_fn good = check_of(c, type, &width);
-    if (!good || !s->rows)
+    int width = rt_arrow_width(c->format);
+    check_fn good = check_of(c, type);
+    if (!good || !rows)
         return 0;
-    v.data = (const char *)c->array->buffers[1] + c->offset * width;
+    v.data = (const char *)c->data + c->offset * width;
     if (type.kind == HD_DECIMAL)
         v.limit = hd_pow10(type.precision) - 1;
     hd_type_domain(type, &v.least, &v.most);
-    int64_t bad = find_bad(&v, s->rows, good);
+    int64_t bad = find_bad(&v, rows, good);
     if (bad < 0)
         return 0;
     char what[96];
     describe(c, type, v.data + bad * width, what, sizeof what);
-    return bad_row(s, column, bad, what, err);
+    return rt_arrow_bad_value(s, column, part, bad, what, err);
 }
 
-static int check_nulls(const struct rt_arrow_source *s, int column, struct hd_err *err)
+int rt_arrow_check_nulls(const struct rt_arrow_source *s, int column, struct hd_err *err)
 {
     const struct rt_arrow_column *c = &s->columns[column];
     int64_t row = 0;
@@ -397,20 +247,13 @@ static int check_nulls(const struct rt_arrow_source *s, int column, struct hd_er
         return 0;
     while (is_valid(c, row))
         row++;
-    return bad_row(s, column, row, " is not nullable, found NULL", err);
+    return rt_arrow_bad_value(s, column, RT_ARROW_ROWS, row, " is not nullable, found NULL", err);
 }
 
-int rt_arrow_check_values(const struct rt_arrow_source *s, int column, struct hd_err *err)
+int rt_arrow_check_values(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
+                          enum rt_arrow_part part, struct hd_err *err)
 {
-    const struct rt_arrow_column *c = &s->columns[column];
-    HD_TRY(check_nulls(s, column, err));
     if (c->dictionary || !rt_arrow_is_text(c->format))
-        return check_numbers(s, column, err);
-    const struct strings v = {.format = c->format,
-                              .offsets = c->array->buffers[1],
-                              .bytes = c->array->buffers[2],
-                              .validity = c->validity,
-                              .first = c->offset,
-                              .n = s->rows};
-    return check_strings(s, column, &v, bad_row, err);
+        return check_numbers(s, column, c, rows, part, err);
+    return rt_arrow_check_strings(s, column, c, rows, part, err);
 }

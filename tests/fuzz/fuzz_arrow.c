@@ -56,7 +56,7 @@ static bool rarely(struct input *in)
 
 /* Everything that is made lives until the run ends; what is released is counted. */
 static struct {
-    void *blocks[256];
+    void *blocks[512];
     int nblocks;
     int batches; /* handed over and not released */
 } made;
@@ -96,8 +96,9 @@ static size_t width_of(const char *format)
     static const struct {
         const char *format;
         size_t width;
-    } widths[] = {{"c", 1}, {"C", 1}, {"s", 2}, {"S", 2},  {"i", 4},  {"I", 4},
-                  {"f", 4}, {"u", 4}, {"U", 8}, {"d", 16}, {"tdD", 4}};
+    } widths[] = {{"c", 1},   {"C", 1},   {"s", 2},        {"S", 2},        {"i", 4},           {"I", 4},
+                  {"f", 4},   {"e", 2},   {"u", 4},        {"U", 8},        {"vu", 16},         {"tdD", 4},
+                  {"tts", 4}, {"ttm", 4}, {"d:9,2,32", 4}, {"d:5,2,64", 8}, {"d:40,2,256", 32}, {"d", 16}};
     for (size_t i = 0; i < HD_COUNT(widths); i++)
         if (strncmp(format, widths[i].format, strlen(widths[i].format)) == 0)
             return widths[i].width;
@@ -137,21 +138,59 @@ static void strings(struct input *in, size_t n, size_t width, const void **buffe
     buffers[2] = bytes;
 }
 
+/* Views, mostly good ones, into up to two buffers whose sizes are told. Returns how many buffers there are. */
+static int64_t views(struct input *in, size_t n, const void **buffers)
+{
+    struct {
+        int32_t length;
+        char at[12];
+    } *v = block(n * sizeof *v);
+    int64_t *sizes = block(2 * sizeof *sizes), nbuffers = byte(in) % 3;
+    for (int64_t k = 0; k < nbuffers; k++) {
+        sizes[k] = 16 + byte(in) % 32;
+        buffers[2 + k] = values(in, (size_t)sizes[k], 1);
+        if (rarely(in))
+            sizes[k] = -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int32_t buffer = byte(in) % 4 ? 0 : (int8_t)byte(in), at = byte(in) % 8;
+        memset(v[i].at, 0, sizeof v[i].at);
+        v[i].length = byte(in) % 4 ? byte(in) % 24 : (int32_t)number(in, 12);
+        if (v[i].length <= 12) {
+            for (int k = 0; k < v[i].length; k++)
+                v[i].at[k] = (char)(byte(in) & 0x7f);
+            v[i].at[11] |= (char)rarely(in);
+            continue;
+        }
+        if (nbuffers && sizes[0] > at + 4 && !rarely(in))
+            memcpy(v[i].at, (const char *)buffers[2] + at, 4);
+        memcpy(v[i].at + 4, &buffer, 4);
+        memcpy(v[i].at + 8, &at, 4);
+    }
+    buffers[1] = v;
+    buffers[2 + nbuffers] = sizes;
+    return 3 + nbuffers;
+}
+
 /* An array with the buffers that its lengths promise, as far as they can be had. */
 static void make_array(struct input *in, struct ArrowArray *a, const char *format, int64_t rows)
 {
-    const void **buffers = block(3 * sizeof *buffers);
-    bool text = *format == 'u' || *format == 'U';
+    const void **buffers = block(5 * sizeof *buffers);
+    bool text = *format == 'u' || *format == 'U', view = *format == 'v', nothing = *format == 'n';
     *a = (struct ArrowArray){.length = number(in, rows),
                              .offset = number(in, byte(in) % 4),
-                             .n_buffers = number(in, text ? 3 : 2),
+                             .n_buffers = number(in, text      ? 3
+                                                     : nothing ? 0
+                                                               : 2),
                              .buffers = buffers,
                              .release = release_child};
-    memset(buffers, 0, 3 * sizeof *buffers);
+    memset(buffers, 0, 5 * sizeof *buffers);
     bool real = a->length >= 0 && a->length <= MAX_ROWS && a->offset >= 0 && a->offset <= 8;
     size_t n = real ? (size_t)(a->length + a->offset) : 0;
     if (text)
         strings(in, n, width_of(format), buffers);
+    else if (view)
+        a->n_buffers = views(in, n, buffers);
     else
         buffers[1] = values(in, *format == 'b' ? (n + 7) / 8 : n, width_of(format));
     if (byte(in) & 1) {
@@ -160,7 +199,7 @@ static void make_array(struct input *in, struct ArrowArray *a, const char *forma
     } else {
         a->null_count = number(in, 0);
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < (int)HD_MIN(a->n_buffers, 5); k++)
         if (rarely(in))
             buffers[k] = NULL;
     if (rarely(in))
@@ -170,10 +209,11 @@ static void make_array(struct input *in, struct ArrowArray *a, const char *forma
     a->n_children = rarely(in);
 }
 
-static const char *const formats[] = {"b",     "c",     "C",      "s",      "S",      "i",          "I",      "l",
-                                      "L",     "f",     "g",      "tdD",    "tsu:",   "tsu:UTC",    "u",      "U",
-                                      "d:1,0", "d:5,2", "d:18,2", "d:19,2", "d:38,0", "d:12,2,128", "d:39,1", "+s",
-                                      "z",     "",      "d:5",    "d:,",    "d:5,2,"};
+static const char *const formats[] = {
+    "b",      "c",          "C",        "s",          "S",  "i",  "I",     "l",     "L",      "f",
+    "g",      "tdD",        "tsu:",     "tsu:UTC",    "u",  "U",  "d:1,0", "d:5,2", "d:18,2", "d:19,2",
+    "d:38,0", "d:12,2,128", "d:39,1",   "+s",         "e",  "vu", "n",     "tdm",   "tsn:",   "tss:Europe/Berlin",
+    "tts",    "d:9,2,32",   "d:5,2,64", "d:40,2,256", "+r", "",   "d:5",   "d:,",   "d:5,2,"};
 
 static void make_schema(struct input *in, struct ArrowSchema *s, const char *format)
 {
@@ -191,6 +231,33 @@ struct pair {
     struct ArrowArray array;
 };
 
+/* Ends of runs that mostly ascend, and values. */
+static void make_runs(struct input *in, struct ArrowSchema *s, struct ArrowArray *a, const char *of, int64_t rows)
+{
+    static const char *const widths[] = {"s", "i", "l", "c"};
+    const char *format = widths[byte(in) % (rarely(in) ? 4 : 3)];
+    size_t width = width_of(format);
+    int64_t runs = 1 + byte(in) % 8, end = 0;
+    s->children = block(2 * sizeof *s->children);
+    a->children = block(2 * sizeof *a->children);
+    for (int k = 0; k < 2; k++) {
+        s->children[k] = block(sizeof **s->children);
+        a->children[k] = block(sizeof **a->children);
+        make_schema(in, s->children[k], k ? of : format);
+        make_array(in, a->children[k], k ? of : format, runs);
+    }
+    struct ArrowArray *ends = a->children[0];
+    bool real = ends->buffers && ends->buffers[1] && ends->length >= 0 && ends->length <= MAX_ROWS &&
+                ends->offset >= 0 && ends->offset <= 8;
+    for (int64_t k = 0; real && k < ends->length; k++) {
+        end = k + 1 == ends->length && !rarely(in) ? HD_MAX(end + 1, rows + 8) : end + byte(in) % 16 + !rarely(in);
+        memcpy((char *)(uintptr_t)ends->buffers[1] + (size_t)(ends->offset + k) * width, &end, width);
+    }
+    s->n_children = a->n_children = rarely(in) ? byte(in) % 3 : 2;
+    a->n_buffers = rarely(in);
+    a->null_count = 0;
+}
+
 static void make_column(struct input *in, struct ArrowSchema *s, struct ArrowArray *a, int k, int64_t rows)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -199,9 +266,13 @@ static void make_column(struct input *in, struct ArrowSchema *s, struct ArrowArr
     if (byte(in) < 0xe0)
         s->name = names[k];
     make_array(in, a, format, rows);
+    if (strcmp(format, "+r") == 0) {
+        make_runs(in, s, a, formats[byte(in) % HD_COUNT(formats)], rows);
+        return;
+    }
     if (byte(in) % 4)
         return;
-    format = formats[14 + byte(in) % 2];
+    format = byte(in) % 4 ? formats[14 + byte(in) % 2] : formats[byte(in) % HD_COUNT(formats)];
     s->dictionary = block(sizeof *s);
     make_schema(in, s->dictionary, rarely(in) ? "i" : format);
     a->dictionary = block(sizeof *a);
@@ -310,7 +381,7 @@ static void check_value(const struct fe_table_column *col, int64_t row)
             abort();
         return;
     }
-    if (col->type.kind == HD_FLOAT64)
+    if (hd_type_is_float(col->type))
         return;
     hd_i128 v = rt_col_int(col, row);
     if (col->type.kind == HD_DATE && (v < HD_DATE_MIN || v > HD_DATE_MAX))
