@@ -236,6 +236,7 @@ struct fe_param {
 struct fe_plan {
     struct hd_arena *arena; /* borrowed */
     const char *name;
+    bool order_auto; /* joins may take place in another order than they are written in */
     int nparams;
     struct fe_param *params;
     int nshared;

@@ -276,6 +276,18 @@ static int check_version(const struct fe_json *v)
     return fe_json_fail(&m, "expected plan format version 1, found %lld", (long long)version);
 }
 
+/* The order of joins. */
+static int read_join_order(const struct fe_json *v, struct fe_plan *p)
+{
+    static const char *const orders[] = {"written", "auto"};
+    struct fe_json m;
+    int order = 0;
+    if (fe_json_get(v, "order", &m))
+        HD_TRY(fe_read_choice(&m, orders, 2, &order));
+    p->order_auto = order == 1;
+    return 0;
+}
+
 static int read_document(struct fe_plan_reader *r, const struct fe_json *v)
 {
     struct fe_json params, shared;
@@ -284,9 +296,10 @@ static int read_document(struct fe_plan_reader *r, const struct fe_json *v)
     if (fe_json_kind(v) != FE_JSON_OBJECT)
         return fe_json_expected(v, "a plan (an object)");
     HD_TRY(check_version(v));
-    HD_TRY(fe_json_object(v, "heddle", "name", "comment", "params", "shared", "root", NULL));
+    HD_TRY(fe_json_object(v, "heddle", "name", "comment", "order", "params", "shared", "root", NULL));
     HD_TRY(fe_json_opt_string(v, "name", &p->name));
     HD_TRY(fe_json_opt_string(v, "comment", &comment));
+    HD_TRY(read_join_order(v, p));
     if (fe_json_get(v, "params", &params))
         HD_TRY(read_params(r, &params));
     if (fe_json_get(v, "shared", &shared))

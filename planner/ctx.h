@@ -8,6 +8,7 @@
 #ifndef HEDDLE_PLANNER_CTX_H
 #define HEDDLE_PLANNER_CTX_H
 
+#include "planner/order_told.h"
 #include "planner/pipeline.h"
 #include "planner/range.h"
 #include "runtime/base/vec.h"
@@ -156,6 +157,7 @@ struct ctx {
     struct planned_maps *maps_planned;
     HD_VEC(struct dict_map) maps;
     int stamp;     /* of the last walk over handles */
+    HD_VEC(struct order_told) told; /* of joins whose order was looked at */
     struct est_node *est; /* [node id]: estimates made so far */
     bool **need; /* [node id][output column]: asked for by somebody above */
     bool *ordered; /* [node id]: the result shows this node's row order */

@@ -139,21 +139,24 @@ static int find_key_index(const struct pl_join *j, int *index)
     return -1;
 }
 
+/* The key whose foreign key's index leads to fewest rows: that of the most parents. -1: none has one. */
 static int find_foreign_key(const struct pl_join *j, int *index)
 {
     const struct fe_table *t = node_table(j->tbuild);
+    int found = -1;
     for (int k = 0; t && k < j->nkeys; k++) {
         int col = key_column(j, k);
         for (int f = 0; col >= 0 && f < t->nfks && !has_no_index(j, k); f++) {
             const struct fe_foreign_key *fk = &t->fks[f];
             if (fk->n_columns == 1 && fk->offsets && fk->columns[0] == col &&
-                key_index_of(fk->parent, fk->parent_columns[0]) >= 0) {
+                key_index_of(fk->parent, fk->parent_columns[0]) >= 0 &&
+                (found < 0 || fk->parent->rows > t->fks[*index].parent->rows)) {
                 *index = f;
-                return k;
+                found = k;
             }
         }
     }
-    return -1;
+    return found;
 }
 
 /* ---- what each way costs ------------------------------------------------------------------------------ */
@@ -543,6 +546,26 @@ static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
     pl_decide_take(d, way_name(s->j.way));
 }
 
+/* The order of a tree of joins, at its last one. */
+static void tell_order(struct ctx *c, struct pl_node *p)
+{
+    const struct order_told *t = NULL;
+    for (int i = 0; i < c->told.n && !t; i++)
+        t = c->told.v[i].n == p->n ? &c->told.v[i] : NULL;
+    if (!t || !t->top)
+        return;
+    struct pl_decision *d = pl_decide(c, p, "join order");
+    if (t->pairs)
+        pl_decide_detail(c, d, "by cost", t->moved ? NULL : "saves little",
+                         "the best for %.0f relations, %.0f joins compared", t->relations, t->pairs);
+    else
+        pl_decide_detail(c, d, "by cost", t->moved ? NULL : "saves little", "a good one for %.0f relations",
+                         t->relations, 0);
+    d->v[0].ns = t->cost;
+    pl_decide_way(c, d, "as written", t->written, NULL);
+    d->taken = !t->moved;
+}
+
 /* ---- the node ----------------------------------------------------------------------------------------------- */
 
 /* Which build columns anybody will ask for: outputs above and the residual's. */
@@ -657,6 +680,7 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
     j->build = sides[!j->swapped];
     struct pl_form_costs f;
     *out = node_of_form(c, n, s, &f);
+    tell_order(c, *out);
     tell_sides(c, *out, n, v, nv, taken);
     tell_way(c, *out, s);
     if (j->nrest || f.no_once)

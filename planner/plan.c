@@ -2,6 +2,7 @@
 #include "planner/copies.h"
 #include "planner/estimate.h"
 #include "planner/flow.h"
+#include "planner/join_order.h"
 #include "planner/loop.h"
 #include "planner/lower.h"
 #include "planner/need.h"
@@ -45,6 +46,12 @@ static int rewriting(struct ctx *c)
     c->plan = pl_rewrite(c->a, c->plan);
     pl_rewrite_tops(c);
     c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    return 0;
+}
+
+static int join_order(struct ctx *c)
+{
+    pl_order_joins(c);
     return 0;
 }
 
@@ -174,6 +181,7 @@ static const struct pass {
     unsigned needs, gives, breaks; /* what is in none of these is kept */
 } passes[] = {
     {"rewriting", rewriting, TYPED, 0, 0},
+    {"join order", join_order, TYPED, 0, 0},
     {"order", order, TYPED, ORDER, 0},
     {"needed columns", needed_columns, TYPED, NEED, 0},
     {"facts", facts, TYPED, FACTS, 0},

@@ -46,7 +46,7 @@ class PlanCompiler:
         self.busy = set()
 
     def compile(self):
-        unknown = set(self.plan) - {"heddle", "name", "comment", "params", "shared", "root"}
+        unknown = set(self.plan) - {"heddle", "name", "comment", "order", "params", "shared", "root"}
         if unknown or self.plan.get("heddle") != 1 or "root" not in self.plan:
             raise PlanError("$", "not a plan of version 1")
         self.out.root = self.rel(self.plan["root"], "$.root")

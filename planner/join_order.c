@@ -1,0 +1,147 @@
+/* Join order: where a plan says `"order": "auto"`, joins that may be exchanged are taken apart, searched for the cheapest
+ * tree and put together again. What is left as it is, and why: order_flatten.c. Strategies and build sides are chosen
+ * afterwards, like those of joins that stay as they are written. */
+#include "planner/join_order.h"
+
+#include "planner/ctx.h"
+#include "planner/estimate.h"
+#include "planner/need.h"
+#include "planner/order_build.h"
+#include "planner/order_facts.h"
+#include "planner/order_flatten.h"
+#include "planner/order_implied.h"
+#include "planner/order_search.h"
+#include "planner/order_told.h"
+#include "planner/rewrite_node.h"
+
+/* A tree costs this much less than the written one, or that one stays. */
+static const double worth_moving = 0.95;
+
+struct ordering {
+    struct ctx *c;
+    const struct fe_plan *from;
+    struct fe_plan *to;
+    struct fe_node **shared; /* [shared subplan]: ordered, once somebody refers to it */
+    struct order_told told; /* of the tree that is being made of */
+    const struct order_plan *tree;
+};
+
+static struct fe_node *ordered(void *ordering, const struct fe_node *n);
+
+/* ---- the written tree ----------------------------------------------------------------------------------------------- */
+
+static const struct order_plan *plan_of(const struct order_plan *plans, int n, order_set s)
+{
+    for (int i = n - 1; i >= 0; i--)
+        if (plans[i].set == s)
+            return &plans[i];
+    HD_BUG("no plan of the relations %llx", (unsigned long long)s);
+}
+
+static const struct order_plan *written(const struct order_query *q, const struct order_graph *g)
+{
+    struct order_plan *plans = HD_NEWN(q->a, struct order_plan, q->sources.n + q->written.n);
+    int n = 0;
+    for (; n < q->sources.n; n++)
+        order_leaf(g, n, &plans[n]);
+    for (int i = 0; i < q->written.n; i++, n++) {
+        const struct order_plan *l = plan_of(plans, n, q->written.v[i].left),
+                                *r = plan_of(plans, n, q->written.v[i].right);
+        if (!order_join(g, l, r, true, &plans[n]))
+            HD_BUG("a join as it is written lacks what its condition reads");
+    }
+    return &plans[n - 1];
+}
+
+/* ---- one tree of joins ------------------------------------------------------------------------------------------------- */
+
+static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
+{
+    struct ordering *o = ordering;
+    struct order_told t = o->told;
+    t.n = n;
+    t.rows = p->rows;
+    t.top = p == o->tree;
+    hd_vec_push(o->c->a, &o->c->told, t);
+}
+
+static const struct order_plan *choose(struct ordering *o, const struct order_query *q, const struct order_graph *g)
+{
+    const struct order_plan *as_written = written(q, g);
+    struct order_found found = {.best = as_written};
+    if (q->sources.n > 1)
+        found = order_search(q->a, g);
+    bool moved = found.best->cost < as_written->cost * worth_moving;
+    o->told = (struct order_told){.moved = moved,
+                                  .relations = q->sources.n,
+                                  .pairs = found.exact ? found.pairs : 0,
+                                  .cost = found.best->cost,
+                                  .written = as_written->cost};
+    return moved ? found.best : as_written;
+}
+
+static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
+{
+    struct order_query q = {
+        .a = o->c->a, .plan = o->from, .shared = o->c->shared, .inside = ordered, .data = o, .root = root};
+    if (!order_may_flatten(&q, root))
+        return NULL;
+    order_flatten(&q);
+    order_imply(&q);
+    order_filter_sources(&q, o->from->nnodes);
+    o->tree = choose(o, &q, order_facts(o->c, &q));
+    return order_build(&q, o->tree, tell, o);
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------------------------- */
+
+static void order_shared(struct ordering *o, int k)
+{
+    if (!o->shared[k])
+        o->shared[k] = ordered(o, o->from->shared[k]);
+}
+
+static struct fe_node *ordered(void *ordering, const struct fe_node *n)
+{
+    struct ordering *o = ordering;
+    struct fe_node *to = joins(o, n);
+    if (to)
+        return to;
+    to = hd_dup(o->c->a, n, sizeof *n);
+    to->inputs = HD_NEWN(o->c->a, struct fe_node *, n->ninputs + 1);
+    for (int i = 0; i < n->ninputs; i++)
+        to->inputs[i] = ordered(o, n->inputs[i]);
+    if (n->op == FE_REF_OP)
+        order_shared(o, n->u.ref.shared);
+    return to;
+}
+
+/* Shared subplans that became part of the plan around them, or that nobody refers to, are rows that nobody asks for. */
+static struct fe_node *nothing(struct ctx *c, const struct fe_node *n)
+{
+    struct fe_node *to = HD_NEW(c->a, struct fe_node);
+    *to = (struct fe_node){.op = FE_VALUES_OP, .path = n->path, .ncols = n->ncols, .cols = n->cols};
+    return to;
+}
+
+void pl_order_joins(struct ctx *c)
+{
+    struct ordering o = {.c = c, .from = c->plan};
+    if (!c->plan->order_auto)
+        return;
+    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    c->est = HD_NEWN(c->a, struct est_node, 2 * c->plan->nnodes + 1);
+    pl_need_columns(c, c->plan->root);
+    o.shared = HD_NEWN(c->a, struct fe_node *, c->plan->nshared + 1);
+    o.to = hd_dup(c->a, c->plan, sizeof *c->plan);
+    o.to->root = ordered(&o, c->plan->root);
+    for (int i = 0; i < c->plan->nshared; i++)
+        if (!o.shared[i])
+            o.shared[i] = nothing(c, c->plan->shared[i]);
+    o.to->shared = o.shared;
+    rw_renumber(o.to);
+    c->plan = o.to;
+    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    c->need = NULL;
+    c->est = NULL;
+}

@@ -1,0 +1,253 @@
+/* Rows and costs of joins of a query graph. A set's rows do not depend on the tree that makes them: the product of the
+ * relations' rows and of the shares that conditions leave, of an equality 1 / the larger number of distinct values in the
+ * whole tables (Selinger et al., Access Path Selection in a Relational Database Management System, SIGMOD 1979, section
+ * 4), so that what filters drop of a key's side is dropped of the other one, too. */
+#include "planner/order_graph.h"
+
+#include "planner/cost.h"
+
+/* ---- connections ------------------------------------------------------------------------------------------ */
+
+static void connect(struct order_graph *g, order_set s)
+{
+    for (order_set rest = s; rest; rest &= rest - 1)
+        g->neighbours[order_first(rest)] |= s & ~order_of(order_first(rest));
+}
+
+static order_set reached(const struct order_graph *g, int from)
+{
+    order_set seen = order_of(from), open = seen;
+    while (open) {
+        order_set next = g->neighbours[order_first(open)] & ~seen;
+        open = (open & (open - 1)) | next;
+        seen |= next;
+    }
+    return seen;
+}
+
+static int smallest(const struct order_graph *g, order_set s)
+{
+    int best = -1;
+    for (; s; s &= s - 1) {
+        const struct order_relation *r = &g->relations[order_first(s)];
+        if (!r->dependent && (best < 0 || r->rows < g->relations[best].rows))
+            best = order_first(s);
+    }
+    return best;
+}
+
+static order_set all_of(const struct order_graph *g)
+{
+    return g->nrelations == ORDER_RELATIONS ? ~(order_set)0 : order_of(g->nrelations) - 1;
+}
+
+void order_connect(struct hd_arena *a, struct order_graph *g)
+{
+    order_set all = all_of(g);
+    g->neighbours = HD_NEWN(a, order_set, g->nrelations + 1);
+    for (int i = 0; i < g->nclasses; i++)
+        connect(g, g->classes[i].relations);
+    for (int i = 0; i < g->nconditions; i++)
+        if (g->conditions[i].connects)
+            connect(g, g->conditions[i].relations);
+    for (int i = 0; i < g->nrelations; i++)
+        for (order_set s = g->relations[i].needs; s; s &= s - 1)
+            connect(g, order_of(i) | order_of(order_first(s)));
+    for (int i = 0; i < g->nconditions && reached(g, 0) != all; i++)
+        if (!order_within(g->conditions[i].relations, reached(g, order_first(g->conditions[i].relations))))
+            connect(g, g->conditions[i].relations);
+    for (order_set part = reached(g, 0); part != all; part = reached(g, 0)) {
+        int x = smallest(g, part), y = smallest(g, reached(g, order_first(all & ~part)));
+        if (x < 0 || y < 0)
+            return; /* what lacks its needs: the greedy search finds them */
+        connect(g, order_of(x) | order_of(y));
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static void distinct_of(const struct order_class *c, order_set s, double *distinct, double *heavy)
+{
+    *distinct = 1e300;
+    *heavy = 0;
+    for (s &= c->relations; s; s &= s - 1) {
+        const struct order_column *m = &c->of[order_first(s)];
+        *distinct = HD_MIN(*distinct, m->distinct);
+        *heavy = HD_MAX(*heavy, m->heavy);
+    }
+}
+
+/* A value that is frequent on both sides makes more pairs than the average says. */
+static double class_share(const struct order_class *c, order_set a, order_set b)
+{
+    double da, db, ha, hb;
+    if (c->constant)
+        return 1;
+    distinct_of(c, a, &da, &ha);
+    distinct_of(c, b, &db, &hb);
+    return HD_MAX(1 / HD_MAX(1, HD_MAX(da, db)), ha * hb);
+}
+
+static uint64_t classes_between(const struct order_graph *g, order_set a, order_set b)
+{
+    uint64_t found = 0;
+    for (int i = 0; i < g->nclasses; i++)
+        if ((g->classes[i].relations & a) && (g->classes[i].relations & b))
+            found |= (uint64_t)1 << i;
+    return found;
+}
+
+static double classes_share(const struct order_graph *g, uint64_t classes, order_set a, order_set b)
+{
+    double share = 1;
+    for (; classes; classes &= classes - 1)
+        share *= class_share(&g->classes[order_first(classes)], a, b);
+    return share;
+}
+
+/* A row meets one at most of a relation whose key is compared, however few values each of the key's columns has. */
+static double equal_share(const struct order_graph *g, uint64_t between, order_set a, order_set b)
+{
+    double share = 1;
+    for (int i = 0; i < g->nkeys; i++) {
+        const struct order_key *k = &g->keys[i];
+        if (!order_within(k->classes, between) || !(order_of(k->relation) & (a | b)))
+            continue;
+        share *= HD_MAX(classes_share(g, k->classes, a, b), 1 / HD_MAX(1, k->rows));
+        between &= ~k->classes;
+    }
+    return share * classes_share(g, between, a, b);
+}
+
+static double conditions_share(const struct order_graph *g, order_set a, order_set b)
+{
+    double share = 1;
+    for (int i = 0; i < g->nconditions; i++) {
+        order_set r = g->conditions[i].relations;
+        if (order_within(r, a | b) && !order_within(r, a) && !order_within(r, b))
+            share *= g->conditions[i].share;
+    }
+    return share;
+}
+
+/* ---- costs ---------------------------------------------------------------------------------------------------- */
+
+/* Of a table of so many rows, of which `columns` are read, that is looked up at random or, where rows come by the key,
+ * in order. */
+static double cost_lookup(double domain, int columns, bool in_order, double probe)
+{
+    return in_order || pl_table_cached(domain * HD_MAX(1, columns) / 8, 0) ? pl_cost_build(0, 0, probe)
+                                                                           : pl_cost_key_index(domain, probe);
+}
+
+static bool comes_by(const struct order_class *c, const struct order_plan *p)
+{
+    return p->driver >= 0 && c->of[p->driver].there && c->of[p->driver].sorted;
+}
+
+/* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. */
+static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe)
+{
+    double cost = 1e300;
+    if (m->key)
+        cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
+    if (m->children >= 0)
+        cost = HD_MIN(cost, pl_cost_foreign_key(m->children, m->scattered, r->columns, probe));
+    return cost;
+}
+
+struct looking_up {
+    double cost;
+    bool scans; /* the other side in full */
+    bool keeps; /* the order of the rows that look up */
+};
+
+/* Each row of p is looked up in b, which a table is made of, or which has one. */
+static struct looking_up look_up(const struct order_graph *g, uint64_t between, const struct order_plan *p,
+                                 const struct order_plan *b, double rows)
+{
+    double domain = 0;
+    bool in_order = false;
+    struct looking_up best = {.scans = true, .keeps = true};
+    const struct order_relation *r = &g->relations[order_first(b->set)];
+    for (uint64_t s = between; s; s &= s - 1) {
+        const struct order_class *c = &g->classes[order_first(s)];
+        double distinct, heavy;
+        distinct_of(c, b->set, &distinct, &heavy);
+        domain = HD_MAX(domain, distinct);
+        in_order |= comes_by(c, p);
+    }
+    best.cost =
+        b->cost + pl_cost_build(0, b->rows, 0) + cost_lookup(HD_MAX(domain, b->rows), r->columns, in_order, p->rows);
+    if (!between) /* all pairs */
+        best.cost = b->cost + pl_cost_loop(p->rows * b->rows, 1) + pl_cost_build(0, b->rows, p->rows);
+    for (uint64_t s = b->left ? 0 : between; s; s &= s - 1) {
+        const struct order_class *c = &g->classes[order_first(s)];
+        const struct order_column *m = &c->of[order_first(b->set)];
+        double cost = cost_index(r, m, comes_by(c, p), p->rows);
+        if (cost < best.cost)
+            best = (struct looking_up){cost, false, m->key || !m->scattered};
+    }
+    best.cost += p->cost + pl_cost_scan(rows);
+    return best;
+}
+
+/* The same for a dependent relation. */
+static double cost_dependent(const struct order_graph *g, const struct order_plan *p, const struct order_plan *b)
+{
+    const struct order_relation *r = &g->relations[order_first(b->set)];
+    double build = b->cost + pl_cost_build(0, b->rows, 0) +
+                   cost_lookup(r->on.there ? r->on.distinct : b->rows, r->columns, false, p->rows);
+    double index = r->on.there ? cost_index(r, &r->on, false, p->rows) : build;
+    return p->cost + HD_MIN(build, index);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------------------------- */
+
+void order_leaf(const struct order_graph *g, int relation, struct order_plan *out)
+{
+    const struct order_relation *r = &g->relations[relation];
+    *out = (struct order_plan){
+        .set = order_of(relation), .rows = r->rows, .cost = r->cost + pl_cost_scan(r->scanned), .driver = relation};
+}
+
+/* Rows that must not be joined: a dependent relation, alone. */
+static bool waits(const struct order_graph *g, const struct order_plan *p)
+{
+    return !p->left && g->relations[order_first(p->set)].dependent;
+}
+
+static bool join_dependent(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b,
+                           struct order_plan *out)
+{
+    const struct order_relation *r = &g->relations[order_first(b->set)];
+    if (!order_within(r->needs, a->set))
+        return false;
+    double rows = HD_MAX(1, a->rows * r->share * conditions_share(g, a->set, b->set));
+    *out = (struct order_plan){a->set | b->set, rows, cost_dependent(g, a, b), a->driver, a, b};
+    return true;
+}
+
+bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b, bool as_written,
+                struct order_plan *out)
+{
+    if (waits(g, a))
+        return !waits(g, b) && join_dependent(g, b, a, out);
+    if (waits(g, b))
+        return join_dependent(g, a, b, out);
+    uint64_t between = classes_between(g, a->set, b->set);
+    double share = equal_share(g, between, a->set, b->set) * conditions_share(g, a->set, b->set);
+    double rows = HD_MAX(1, a->rows * b->rows * share);
+    struct looking_up l = look_up(g, between, a, b, rows), r = look_up(g, between, b, a, rows);
+    bool swap = r.cost < l.cost;
+    if (swap && !as_written)
+        *out = (struct order_plan){a->set | b->set, rows, r.cost, r.keeps ? b->driver : -1, b, a};
+    else
+        *out = (struct order_plan){a->set | b->set,
+                                   rows,
+                                   swap ? r.cost : l.cost,
+                                   swap ? (r.keeps ? b->driver : -1) : (l.keeps ? a->driver : -1),
+                                   a,
+                                   b};
+    return true;
+}

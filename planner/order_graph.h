@@ -1,0 +1,95 @@
+/* A query as a graph of relations and conditions, in numbers alone: how many rows a set of relations has once it is
+ * joined, and what each join costs. The typed plan becomes such a graph in order_facts.c, and order_search.c looks for the
+ * cheapest tree over it. */
+#ifndef HEDDLE_PLANNER_ORDER_GRAPH_H
+#define HEDDLE_PLANNER_ORDER_GRAPH_H
+
+#include "runtime/base/arena.h"
+
+typedef uint64_t order_set; /* of relations, by number */
+enum { ORDER_RELATIONS = 64 };
+
+static inline order_set order_of(int relation)
+{
+    return (order_set)1 << relation;
+}
+static inline int order_first(order_set s)
+{
+    return __builtin_ctzll(s);
+}
+static inline bool order_within(order_set a, order_set b)
+{
+    return (a & ~b) == 0;
+}
+
+/* What is known of a column of a relation that conditions compare. */
+struct order_column {
+    bool there;
+    bool sorted;     /* rows of the relation come by it */
+    double distinct; /* values in the whole table */
+    double heavy;    /* share of the rows that have the most frequent one */
+    double children; /* >= 0: a foreign key's index leads from a value to so many rows */
+    bool scattered;  /* which lie anywhere */
+    bool key;        /* a key index leads from a value to its row */
+};
+
+/* Columns that equal each other, directly or by way of others: at most one of a relation. */
+struct order_class {
+    order_set relations;
+    struct order_column *of; /* [relation] */
+    bool constant;           /* and a constant: each relation's rows are those with the value already */
+};
+
+/* Rows of the relation are told apart by columns of these classes together: a key of several columns. */
+struct order_key {
+    int relation;
+    uint64_t classes;
+    double rows; /* of the whole table */
+};
+
+/* A condition that is no equality of a class. */
+struct order_condition {
+    order_set relations;
+    bool connects; /* an equality: relations may be joined by it */
+    double share;  /* of the pairs that it leaves */
+};
+
+/* DEPENDENT relations are right sides of semi, anti, mark and left joins: alone they are joined to a set that has all
+ * relations that the condition reads, and there is one row, or none, for each of the other side, times `share`. */
+struct order_relation {
+    double rows;    /* that its filters leave */
+    double scanned; /* that are looked at for them; what it costs if it is no table: `cost` */
+    double cost;
+    int columns; /* that are read of it */
+    bool dependent;
+    order_set needs;
+    double share;
+    struct order_column on; /* the dependent relation's key, if it has one */
+};
+
+struct order_graph {
+    int nrelations, nclasses, nkeys, nconditions;
+    struct order_relation *relations;
+    struct order_class *classes;
+    struct order_key *keys;
+    struct order_condition *conditions;
+    order_set *neighbours; /* [relation] */
+};
+
+/* A tree over `set`, by its root; left NULL: a relation. The left side is gone through, the right one looked up. */
+struct order_plan {
+    order_set set;
+    double rows, cost; /* nanoseconds of one thread */
+    int driver;        /* the relation whose scan rows come from, in its order; -1: none */
+    const struct order_plan *left, *right;
+};
+
+/* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get
+ * one between their smallest relations, by other conditions where there are such; a cross product has no other way. */
+void order_connect(struct hd_arena *a, struct order_graph *g);
+void order_leaf(const struct order_graph *g, int relation, struct order_plan *out);
+/* a joined with b, sides as they cost less (as_written: as they are). False: a dependent relation lacks what it needs. */
+bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b, bool as_written,
+                struct order_plan *out);
+
+#endif

@@ -1,0 +1,17 @@
+/* What the search for a join order leaves behind, for explain and for estimates. */
+#ifndef HEDDLE_PLANNER_ORDER_TOLD_H
+#define HEDDLE_PLANNER_ORDER_TOLD_H
+
+#include "frontend/plan.h"
+
+/* Of a join that was made of a tree. */
+struct order_told {
+    const struct fe_node *n;
+    double rows; /* estimated */
+    bool top;    /* the last join of the tree; the others say no more */
+    bool moved;  /* else it stays as it is written */
+    int relations, pairs; /* of sets, that were looked at; 0: the search was greedy */
+    double cost, written; /* nanoseconds, of the cheapest tree that was found and of the written one */
+};
+
+#endif

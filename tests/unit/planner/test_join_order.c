@@ -1,0 +1,268 @@
+/* The search for a join order: pairs of sets as the paper counts them, trees that cost what the cheapest of all trees
+ * does, and what greedy ones must keep to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "planner/order_search.h"
+
+static struct hd_arena arena;
+static uint64_t random_state;
+
+static int set_up(void **state)
+{
+    (void)state;
+    hd_arena_init(&arena);
+    random_state = 7;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hd_arena_release(&arena);
+    return 0;
+}
+
+static int draw(int n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((random_state >> 33) % (uint64_t)n);
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------------- */
+
+enum { RELATIONS = 24, EDGES = 128 };
+
+static struct order_graph *new_graph(int n)
+{
+    struct order_graph *g = HD_NEW(&arena, struct order_graph);
+    g->nrelations = n;
+    g->relations = HD_NEWN(&arena, struct order_relation, RELATIONS);
+    g->classes = HD_NEWN(&arena, struct order_class, EDGES);
+    g->conditions = HD_NEWN(&arena, struct order_condition, EDGES);
+    g->keys = HD_NEWN(&arena, struct order_key, EDGES);
+    for (int i = 0; i < n; i++) {
+        double rows = 1000.0 * (1 + draw(100000));
+        g->relations[i] =
+            (struct order_relation){.rows = rows, .scanned = rows * (1 + draw(9)), .columns = 1 + draw(4)};
+        g->relations[i].on.children = -1;
+    }
+    return g;
+}
+
+static struct order_column column(void)
+{
+    struct order_column c = {.there = true, .distinct = 10.0 * (1 + draw(100)), .children = -1, .sorted = draw(4) == 0};
+    if (draw(4) == 0) {
+        c.children = draw(20);
+        c.scattered = draw(2);
+    }
+    c.key = draw(4) == 0;
+    return c;
+}
+
+static void edge(struct order_graph *g, int a, int b)
+{
+    struct order_class *c = &g->classes[g->nclasses++];
+    c->relations = order_of(a) | order_of(b);
+    c->of = HD_NEWN(&arena, struct order_column, RELATIONS);
+    c->of[a] = column();
+    c->of[b] = column();
+}
+
+static struct order_graph *chain(int n)
+{
+    struct order_graph *g = new_graph(n);
+    for (int i = 1; i < n; i++)
+        edge(g, i - 1, i);
+    order_connect(&arena, g);
+    return g;
+}
+
+static struct order_graph *cycle(int n)
+{
+    struct order_graph *g = chain(n);
+    edge(g, 0, n - 1);
+    order_connect(&arena, g);
+    return g;
+}
+
+static struct order_graph *star(int n)
+{
+    struct order_graph *g = new_graph(n);
+    for (int i = 1; i < n; i++)
+        edge(g, 0, i);
+    order_connect(&arena, g);
+    return g;
+}
+
+static struct order_graph *clique(int n)
+{
+    struct order_graph *g = new_graph(n);
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            edge(g, k, i);
+    order_connect(&arena, g);
+    return g;
+}
+
+/* A tree of edges with some more, and some relations that need others. */
+static struct order_graph *any(int n)
+{
+    struct order_graph *g = new_graph(n);
+    for (int i = 1; i < n; i++) {
+        int to = draw(i);
+        g->relations[i].dependent = i > 1 && draw(5) == 0;
+        g->relations[i].share = 0.5;
+        for (g->relations[i].needs = order_of(to); g->relations[i].dependent && draw(2);)
+            g->relations[i].needs |= order_of(draw(i));
+        if (!g->relations[i].dependent) {
+            g->relations[i].needs = 0;
+            while (g->relations[to].dependent)
+                to = draw(i);
+            edge(g, to, i);
+            if (draw(3) == 0 && !g->relations[to = draw(i)].dependent)
+                edge(g, to, i);
+        }
+    }
+    order_connect(&arena, g);
+    return g;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------ */
+
+static int pairs_of(const struct order_graph *g)
+{
+    return order_search(&arena, g).pairs;
+}
+
+/* Moerkotte and Neumann, VLDB 2006, section 2.3. */
+static void pairs_are_as_many_as_there_are(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 10; n++) {
+        int three = 1;
+        for (int i = 0; i < n; i++)
+            three *= 3;
+        assert_int_equal(pairs_of(chain(n)), (n * n * n - n) / 6);
+        assert_int_equal(pairs_of(star(n)), (n - 1) * (1 << (n - 2)));
+        assert_int_equal(pairs_of(clique(n)), (three - (1 << (n + 1)) + 1) / 2);
+        if (n > 2)
+            assert_int_equal(pairs_of(cycle(n)), (n * n * n - 2 * n * n + n) / 2);
+    }
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
+
+static bool is_connected(const struct order_graph *g, order_set a, order_set b)
+{
+    bool found = false;
+    for (; a; a &= a - 1)
+        found |= (g->neighbours[order_first(a)] & b) != 0;
+    return found;
+}
+
+/* The cheapest tree over s of all there are without cross products, by trying each split of each set. */
+static struct order_plan *cheapest(const struct order_graph *g, order_set s, struct order_plan **known)
+{
+    if (known[s])
+        return known[s];
+    struct order_plan *best = known[s] = HD_NEW(&arena, struct order_plan), p;
+    if (!(s & (s - 1)))
+        order_leaf(g, order_first(s), best);
+    for (order_set a = (s - 1) & s; a; a = (a - 1) & s) {
+        struct order_plan *x = cheapest(g, a, known), *y = cheapest(g, s & ~a, known);
+        if (x->set && y->set && is_connected(g, a, s & ~a) && order_join(g, x, y, false, &p) &&
+            (!best->set || p.cost < best->cost))
+            *best = p;
+    }
+    return best;
+}
+
+static void check_tree(const struct order_graph *g, const struct order_plan *p, order_set of)
+{
+    assert_int_equal(p->set, of);
+    if (!p->left)
+        return;
+    assert_int_equal(p->left->set & p->right->set, 0);
+    const struct order_relation *r = &g->relations[order_first(p->right->set)];
+    if (!p->right->left && r->dependent)
+        assert_true(order_within(r->needs, p->left->set));
+    assert_true(p->left->left || !g->relations[order_first(p->left->set)].dependent);
+    check_tree(g, p->left, p->left->set);
+    check_tree(g, p->right, p->right->set);
+}
+
+static void the_cheapest_of_all_trees_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct order_graph *g = any(2 + draw(6));
+        order_set all = order_of(g->nrelations) - 1;
+        struct order_found f = order_search(&arena, g);
+        struct order_plan *best = cheapest(g, all, HD_NEWN(&arena, struct order_plan *, all + 1));
+        check_tree(g, f.best, all);
+        if (best->set) {
+            assert_true(f.exact);
+            assert_true(f.best->cost <= best->cost * (1 + 1e-9) && f.best->cost >= best->cost * (1 - 1e-9));
+        }
+        hd_arena_release(&arena);
+        hd_arena_init(&arena);
+    }
+}
+
+static void many_relations_are_joined_greedily(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        struct order_graph *g = any(ORDER_EXACT + 1 + draw(RELATIONS - ORDER_EXACT - 1));
+        struct order_found f = order_search(&arena, g);
+        assert_false(f.exact);
+        check_tree(g, f.best, order_of(g->nrelations) - 1);
+    }
+}
+
+static void parts_without_a_connection_are_joined_as_well(void **state)
+{
+    (void)state;
+    struct order_graph *g = new_graph(5);
+    edge(g, 0, 1);
+    edge(g, 2, 3);
+    order_connect(&arena, g);
+    check_tree(g, order_search(&arena, g).best, order_of(5) - 1);
+}
+
+/* A filtered dimension first: it leaves fewest rows for the others. */
+static void a_star_begins_with_what_filters_most(void **state)
+{
+    (void)state;
+    struct order_graph *g = new_graph(4);
+    g->relations[0] = (struct order_relation){.rows = 1e7, .scanned = 1e7, .columns = 1};
+    for (int i = 1; i < 4; i++) {
+        g->relations[i] = (struct order_relation){.rows = i == 2 ? 10 : 1e4, .scanned = 1e4, .columns = 1};
+        edge(g, 0, i);
+        g->classes[i - 1].of[0] = g->classes[i - 1].of[i] =
+            (struct order_column){.there = true, .distinct = 1e4, .children = -1};
+    }
+    order_connect(&arena, g);
+    const struct order_plan *p = order_search(&arena, g).best;
+    while (p->left->left)
+        p = p->left;
+    assert_int_equal(p->set, order_of(0) | order_of(2));
+    assert_int_equal(p->driver, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pairs_are_as_many_as_there_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_cheapest_of_all_trees_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_relations_are_joined_greedily, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parts_without_a_connection_are_joined_as_well, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_star_begins_with_what_filters_most, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
