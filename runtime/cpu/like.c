@@ -107,16 +107,40 @@ FIND(find16, , 16, __m128i, _mm_set1_epi8, _mm_loadu_si128, _mm_cmpeq_epi8, _mm_
 FIND(find32, __attribute__((target("avx2"))), 32, __m256i, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_cmpeq_epi8,
      _mm256_and_si256, _mm256_movemask_epi8)
 
-static bool has_avx2;
-static pthread_once_t has_avx2_once = PTHREAD_ONCE_INIT;
+/* The same in masked blocks of 64 places, one of which most strings are, whatever their length; the needle has at most
+ * SHORT bytes, and is compared at once. */
+__attribute__((target("avx512bw,bmi2"))) static const unsigned char *find64(const struct hdr_needle *p,
+                                                                            const unsigned char *s, size_t n)
+{
+    const __m512i a = _mm512_set1_epi8((char)p->bytes[p->a]), b = _mm512_set1_epi8((char)p->bytes[p->b]);
+    const __mmask64 rest = _bzhi_u64(~(__mmask64)0, (unsigned)p->n);
+    for (ptrdiff_t places = (ptrdiff_t)n - (ptrdiff_t)p->n + 1; places > 0; places -= 64, s += 64) {
+        const __mmask64 all = _bzhi_u64(~(__mmask64)0, (unsigned)HD_MIN(places, (ptrdiff_t)64));
+        __mmask64 c = _mm512_mask_cmpeq_epi8_mask(all, _mm512_maskz_loadu_epi8(all, s + p->a), a);
+        c = _mm512_mask_cmpeq_epi8_mask(c, _mm512_maskz_loadu_epi8(c, s + p->b), b);
+        for (; c; c &= c - 1) {
+            const unsigned char *q = s + __builtin_ctzll(c);
+            const __m512i there = _mm512_maskz_loadu_epi8(rest, q), want = _mm512_maskz_loadu_epi8(rest, p->bytes);
+            if (_mm512_cmpneq_epi8_mask(there, want) == 0)
+                return q;
+        }
+    }
+    return NULL;
+}
 
-static void detect_avx2(void)
+static bool has_avx2, has_avx512;
+static pthread_once_t detect_once = PTHREAD_ONCE_INIT;
+
+static void detect(void)
 {
     has_avx2 = __builtin_cpu_supports("avx2") != 0;
+    has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("bmi2") != 0;
 }
 
 const unsigned char *hdr_find(const struct hdr_needle *p, const unsigned char *s, size_t n)
 {
+    if (has_avx512 && p->n <= SHORT)
+        return find64(p, s, n);
     if (n >= p->n + 31 && has_avx2)
         return find32(p, s, n);
     if (n >= p->n + 15)
@@ -126,7 +150,7 @@ const unsigned char *hdr_find(const struct hdr_needle *p, const unsigned char *s
 
 static void prepare_search(void)
 {
-    pthread_once(&has_avx2_once, detect_avx2);
+    pthread_once(&detect_once, detect);
 }
 
 #else
