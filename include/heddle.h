@@ -234,6 +234,10 @@ HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_js
 HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
                               heddle_statement **out, heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
+/* The columns of the rows that heddle_execute gives, and the parameters in the plan's order: a struct
+ * type each ("+s"). A list is shown as a string, its JSON text, as heddle_bind takes it. */
+HEDDLE_API int heddle_statement_schema(heddle_statement *s, struct ArrowSchema *out, heddle_error **err);
+HEDDLE_API int heddle_statement_parameters(heddle_statement *s, struct ArrowSchema *out, heddle_error **err);
 /* Text form of the value, as in a literal of the parameter's type; NULL binds SQL NULL. A value that some place of the plan
  * does not take, such as a limit of -1, is an error, and the parameter keeps what it had. */
 HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *value, heddle_error **err);

@@ -406,6 +406,26 @@ CALL(heddle_statement_prepare)
     heddle_statement_free(s);
     return rc;
 }
+CALL(heddle_statement_schema)
+{
+    struct ArrowSchema schema_out = {0};
+    heddle_statement *s = new_statement();
+    int rc = heddle_statement_schema(ARG(0, s), ARG(1, &schema_out), err);
+    if (schema_out.release)
+        schema_out.release(&schema_out);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_parameters)
+{
+    struct ArrowSchema schema_out = {0};
+    heddle_statement *s = new_statement();
+    int rc = heddle_statement_parameters(ARG(0, s), ARG(1, &schema_out), err);
+    if (schema_out.release)
+        schema_out.release(&schema_out);
+    heddle_statement_free(s);
+    return rc;
+}
 CALL(heddle_bind)
 {
     heddle_statement *s = new_statement();
@@ -494,6 +514,8 @@ CALL(heddle_statement_report)
     X(heddle_statement_new, "!o!") \
     X(heddle_statement_prepare, "!!") \
     X(heddle_statement_free, "o") \
+    X(heddle_statement_schema, "!!") \
+    X(heddle_statement_parameters, "!!") \
     X(heddle_bind, "!!o") \
     X(heddle_bind_json, "!!") \
     X(heddle_execute, "!!") \
