@@ -22,6 +22,24 @@ if(HEDDLE_CUDA)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/include/heddle.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
+# The ADBC driver, and the manifest by which driver managers find it. They look into /etc/adbc/drivers and into the same
+# folder of a Python environment, and want an absolute path, which is known when it is installed: a tree that
+# is moved needs its manifest edited.
+install(TARGETS heddle_adbc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/api/adbc/heddle_adbc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(manifest_in ${CMAKE_CURRENT_LIST_DIR}/heddle.toml.in)
+install(CODE "
+  set(PROJECT_VERSION ${PROJECT_VERSION})
+  get_filename_component(prefix \${CMAKE_INSTALL_PREFIX} ABSOLUTE)
+  set(library \${prefix}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:heddle_adbc>)
+  if(prefix STREQUAL /usr)
+    set(prefix \"\")
+  endif()
+  set(manifest \$ENV{DESTDIR}\${prefix}/etc/adbc/drivers/heddle.toml)
+  configure_file(${manifest_in} \${manifest} @ONLY)
+  message(STATUS \"Installing: \${manifest}\")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${manifest})")
+
 install(EXPORT heddle_targets NAMESPACE heddle:: FILE heddleTargets.cmake
   DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/heddleConfig.cmake.in
