@@ -1,0 +1,20 @@
+# cpack: a Debian package of what cmake --install installs, under /usr.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME heddle)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_VENDOR "The Heddle authors")
+set(CPACK_PACKAGE_CONTACT "The Heddle authors <heddle@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "JIT query compiler for GPUs and CPUs: library, command line, ADBC driver")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_SET_DESTDIR ON) # what is written on installing has the paths of the target, not those of a staging folder
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION database)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/api)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libnvrtc12") # opened where it is there, with the driver of a GPU
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+file(WRITE ${CMAKE_BINARY_DIR}/deb/conffiles "/etc/adbc/drivers/heddle.toml\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/deb/conffiles)
+include(CPack)
