@@ -292,6 +292,7 @@ struct cg_val cgl_made(struct cg_fn *f, const struct pl_expr *e)
 #define T_MADE(id, name, ...) [FE_##id] = CG_CALL_hdr_##name,
 #include "frontend/ops.def"
         [FE_CONCAT] = CG_CALL_hdr_concat,
+        [FE_DECODE] = CG_CALL_hdr_as_text,
         [FE_STRFTIME] = CG_CALL_hdr_strftime,
     };
     enum { ARGS = 3 };

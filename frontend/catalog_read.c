@@ -136,7 +136,7 @@ static const char *const storage_names[] = {"int", "f64", "f32", "dict", "text"}
 
 static bool storage_fits(struct hd_type t, enum fe_storage s)
 {
-    if (t.kind == HD_STRING)
+    if (hd_type_is_text(t))
         return s == FE_STORE_DICT || s == FE_STORE_TEXT;
     if (hd_type_is_float(t))
         return s == (t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_F32);
@@ -302,7 +302,7 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
 
 static bool is_integer_column(const struct fe_table_column *c)
 {
-    return c->type.kind != HD_STRING && !hd_type_is_float(c->type);
+    return !hd_type_is_text(c->type) && !hd_type_is_float(c->type);
 }
 
 static int read_key_range(const struct fe_json *v, const struct fe_table *t, struct fe_key_index *x)

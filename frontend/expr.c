@@ -179,6 +179,10 @@ static void print_literal(struct printer *p, const struct fe_value *v)
         hd_strbuf_addf(p->b, "cast(null as %s)", hd_type_text(v->type, type));
     } else if (v->type.kind == HD_STRING) {
         print_quoted(p->b, v->s, v->n, '\'');
+    } else if (v->type.kind == HD_BINARY) {
+        hd_strbuf_adds(p->b, "x'");
+        fe_value_hex(p->b, v);
+        hd_strbuf_addc(p->b, '\'');
     } else if (v->type.kind == HD_FLOAT32) {
         hd_strbuf_adds(p->b, "cast('");
         fe_value_text(p->b, v);

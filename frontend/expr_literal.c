@@ -16,7 +16,7 @@ struct fe_ast *fe_parsed_literal(struct fe_lexer *p, int pos, struct fe_value v)
 static int parse_double_literal(struct fe_lexer *p, int pos, const char *s, struct fe_ast **out)
 {
     struct fe_value v;
-    if (!fe_value_parse(hd_type_of(HD_FLOAT64), s, strlen(s), &v))
+    if (!fe_value_parse(p->arena, hd_type_of(HD_FLOAT64), s, strlen(s), &v))
         return fe_lex_fail(p, pos, "a number beyond the range of float64");
     *out = fe_parsed_literal(p, pos, v);
     return 0;
@@ -27,7 +27,7 @@ static int parse_exact_literal(struct fe_lexer *p, int pos, const char *s, struc
 {
     struct fe_value v;
     const char *point = strchr(s, '.');
-    if (!point && fe_value_parse(hd_type_of(HD_INT64), s, strlen(s), &v)) {
+    if (!point && fe_value_parse(p->arena, hd_type_of(HD_INT64), s, strlen(s), &v)) {
         *out = fe_parsed_literal(p, pos, v);
         return 0;
     }
@@ -39,7 +39,7 @@ static int parse_exact_literal(struct fe_lexer *p, int pos, const char *s, struc
     int digits = HD_MAX(whole + scale, 1);
     if (digits > HD_DEC_MAX)
         return fe_lex_fail(p, pos, "a number with more than 38 digits");
-    if (!fe_value_parse(hd_decimal(digits, scale), s, strlen(s), &v))
+    if (!fe_value_parse(p->arena, hd_decimal(digits, scale), s, strlen(s), &v))
         return fe_lex_fail(p, pos, "a number that is not a decimal");
     *out = fe_parsed_literal(p, pos, v);
     return 0;
@@ -59,7 +59,7 @@ int fe_parse_typed_text(struct fe_lexer *p, enum hd_type_kind k, int pos, struct
 {
     struct fe_value v;
     char form[HD_TEXT_MAX * 2], what[HD_TEXT_MAX * 3];
-    if (!fe_value_parse(hd_type_of(k), p->s, p->n, &v)) {
+    if (!fe_value_parse(p->arena, hd_type_of(k), p->s, p->n, &v)) {
         snprintf(what, sizeof what, "%s", fe_value_form(hd_type_of(k), form));
         return fe_lex_expected(p, what);
     }

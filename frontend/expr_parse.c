@@ -94,7 +94,7 @@ static int parse_interval_amount(struct fe_lexer *p, struct fe_ast **out)
     if (p->tok != T_TEXT)
         return parse_unary(p, out);
     struct fe_value v;
-    if (!fe_value_parse(hd_type_of(HD_INT64), p->s, p->n, &v))
+    if (!fe_value_parse(p->arena, hd_type_of(HD_INT64), p->s, p->n, &v))
         return fe_lex_expected(p, "an interval amount such as '3'");
     *out = fe_parsed_literal(p, p->pos, v);
     return fe_lex_next(p);
@@ -419,6 +419,10 @@ static int parse_name(struct fe_lexer *p, struct fe_ast **out)
         enum hd_type_kind k = is_word(p, "date") ? HD_DATE : is_word(p, "time") ? HD_TIME : HD_TIMESTAMP;
         HD_TRY(fe_lex_next(p));
         return fe_parse_typed_text(p, k, pos, out);
+    }
+    if (is_word(p, "x") && next_char_is(p, '\'')) {
+        HD_TRY(fe_lex_next(p));
+        return fe_parse_typed_text(p, HD_BINARY, pos, out);
     }
     if (next_char_is(p, '('))
         return parse_call(p, out);

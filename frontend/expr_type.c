@@ -242,6 +242,75 @@ static int ft_TEXT(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
     return 0;
 }
 
+/* Of strings or of binary, whose bytes it works on: a string among binary values is none of them. */
+static int ft_BYTES(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool binary = false, ok = true;
+    for (int i = 0; i < x->nargs; i++)
+        binary |= a[i]->type.kind == HD_BINARY;
+    if (!binary)
+        return ft_TEXT(t, x, a, out);
+    for (int i = 0; i < x->nargs; i++) {
+        a[i] = fe_settle(t, a[i], HD_BINARY);
+        ok &= a[i]->type.kind == HD_BINARY;
+    }
+    if (!ok)
+        return fe_mismatch(t, x, "strings, or binary values", x->nargs, a);
+    enum hd_type_kind kind = *fe_op_form(x->op)->types == 's' ? HD_BINARY : HD_INT64;
+    *out = fe_make(t, x, x->op, hd_type_of(kind), x->nargs, a);
+    return 0;
+}
+
+/* The digits of a string's or binary's bytes; and the bytes of digits. */
+static int ft_HEX(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    a[0] = fe_settle(t, a[0], HD_STRING);
+    bool digits = x->op == FE_UNHEX;
+    if (digits ? a[0]->type.kind != HD_STRING : !hd_type_is_text(a[0]->type))
+        return fe_mismatch(t, x, digits ? "a string" : "a string or binary", 1, a);
+    *out = fe_make(t, x, x->op, hd_type_of(digits ? HD_BINARY : HD_STRING), 1, a);
+    return 0;
+}
+
+/* Whether the second argument names the form, and that is the one there is. */
+static int is_hex(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *const *a, bool *hex)
+{
+    *hex = x->nargs == 2;
+    if (!*hex || (a[1]->op == FE_LIT && a[1]->type.kind == HD_STRING && !a[1]->value.is_null && a[1]->value.n == 3 &&
+                  strncasecmp(a[1]->value.s, "hex", 3) == 0))
+        return 0;
+    return fe_ast_fail(x, t->err, "\"%s\" expects 'hex' as its second argument", fe_op_name(x->op));
+}
+
+/* encode(s): the bytes of a string; encode(b, 'hex'): their digits, small. */
+static int ft_ENCODE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool hex;
+    HD_TRY(is_hex(t, x, a, &hex));
+    a[0] = fe_settle(t, a[0], HD_STRING);
+    if (hex ? !hd_type_is_text(a[0]->type) : a[0]->type.kind != HD_STRING)
+        return fe_mismatch(t, x, hex ? "a string or binary" : "a string", 1, a);
+    if (!hex) {
+        *out = fe_cast_to(t, a[0], HD_BINARY);
+        return 0;
+    }
+    struct fe_expr *digits = fe_make(t, x, FE_HEX, hd_type_of(HD_STRING), 1, a);
+    *out = fe_make(t, x, FE_LOWER, hd_type_of(HD_STRING), 1, &digits);
+    return 0;
+}
+
+/* decode(b): the string that binary holds; decode(s, 'hex'): the bytes of digits. */
+static int ft_DECODE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    bool hex;
+    HD_TRY(is_hex(t, x, a, &hex));
+    a[0] = fe_settle(t, a[0], hex ? HD_STRING : HD_BINARY);
+    if (a[0]->type.kind != (hex ? HD_STRING : HD_BINARY))
+        return fe_mismatch(t, x, hex ? "a string" : "a binary value", 1, a);
+    *out = fe_make(t, x, hex ? FE_UNHEX : FE_DECODE, hd_type_of(hex ? HD_BINARY : HD_STRING), 1, a);
+    return 0;
+}
+
 /* The place of the first string in the second. */
 static int ft_POSITION(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {

@@ -100,7 +100,7 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
     if (fold && fe_value_cast(a, &e->value, to, &v))
         return literal(a, e, v);
     struct fe_expr *c = HD_NEW(a, struct fe_expr);
-    c->op = FE_CAST;
+    c->op = e->type.kind == HD_BINARY && to.kind == HD_STRING ? FE_DECODE : FE_CAST;
     c->type = to;
     c->nullable = e->nullable;
     c->path = e->path;

@@ -93,7 +93,7 @@ static int bind_text(struct fe_plan *plan, struct fe_param *p, const char *value
     struct fe_value v;
     bool kept = p->type.kind == HD_STRING; /* other values have no part of the text */
     const char *own = kept ? hd_strdup(plan->arena, value) : value;
-    if (!fe_value_parse(p->type, own, strlen(own), &v))
+    if (!fe_value_parse(plan->arena, p->type, own, strlen(own), &v))
         return HD_FAIL(
             err, USER, p->path, "parameter :%s: expected %s, found \"%.60s\"%s", p->name, fe_value_form(p->type, form),
             value, value[0] == '[' ? " (a list; the parameter is one value)" : fe_value_misfit(p->type, value, misfit));

@@ -105,7 +105,7 @@ static const char *extreme(struct fw_reading *x, const struct fw_frame *f, enum 
     const char *out = NULL;
     if (f->without)
         out = fw_pieces_folded(x, f, least, wide);
-    else if (!f->start.open || arg->type.kind == HD_STRING)
+    else if (!f->start.open || hd_type_is_text(arg->type))
         out = fw_framed(x, f, least, wide);
     else
         out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/json.h"
+#include "runtime/base/utf8.h"
 
 /* ---- text ----------------------------------------------------------------------------- */
 
@@ -97,7 +98,16 @@ static bool parse_int(const char *s, size_t n, struct hd_type t, hd_i128 *out)
     return fe_value_in_range(v, t);
 }
 
-bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *out)
+static bool parse_bytes(struct hd_arena *a, const char *s, size_t n, struct fe_value *out)
+{
+    char *bytes = hd_alloc(a, n / 2 + 1);
+    int64_t got = hd_hex_parse(s, n, bytes);
+    out->s = bytes;
+    out->n = got < 0 ? 0 : (size_t)got;
+    return got >= 0;
+}
+
+bool fe_value_parse(struct hd_arena *a, struct hd_type t, const char *s, size_t n, struct fe_value *out)
 {
     *out = (struct fe_value){.type = t};
     int32_t days;
@@ -123,6 +133,7 @@ bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *
         out->s = s;
         out->n = n;
         return true;
+    case HD_BINARY: return parse_bytes(a, s, n, out);
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("parse of a value without type");
@@ -142,6 +153,7 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     case HD_TIME: return "a time \"HH:MM:SS\"";
     case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
     case HD_STRING: return "a string";
+    case HD_BINARY: return "binary in hexadecimal digits, as \"\\x00ff\"";
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("form of a value without type");
@@ -212,7 +224,7 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
     case FE_JSON_NUMBER: return read_number(v, t, out);
     case FE_JSON_STRING:
         HD_TRY(fe_json_string(v, &s));
-        if (fe_value_parse(t, s, strlen(s), out))
+        if (fe_value_parse(v->r->arena, t, s, strlen(s), out))
             return 0;
         return fe_json_fail(v, "expected %s, found \"%.60s\"%s", fe_value_form(t, form), s,
                             fe_value_misfit(t, s, misfit));
@@ -223,7 +235,7 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
 }
 
 const char fe_type_list[] =
-    "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, string)";
+    "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, string, binary)";
 
 /* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
 bool fe_type_parse(const char *s, struct hd_type *out)
@@ -237,6 +249,12 @@ int fe_type_read(const struct fe_json *v, struct hd_type *out)
     const char *text;
     HD_TRY(fe_json_string(v, &text));
     return fe_type_parse(text, out) ? 0 : fe_json_expected(v, fe_type_list);
+}
+
+void fe_value_hex(struct hd_strbuf *b, const struct fe_value *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        hd_strbuf_addf(b, "%02x", (unsigned char)v->s[i]);
 }
 
 void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
@@ -255,6 +273,10 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
     case HD_TIME: hd_strbuf_adds(b, hd_time_text((int64_t)v->i, buf)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)v->i, buf)); return;
     case HD_STRING: hd_strbuf_add(b, v->s, v->n); return;
+    case HD_BINARY:
+        hd_strbuf_adds(b, "\\x");
+        fe_value_hex(b, v);
+        return;
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("text of a value without type");
@@ -272,6 +294,8 @@ bool fe_value_in_range(hd_i128 v, struct hd_type t)
 
 bool fe_type_castable(struct hd_type from, struct hd_type to)
 {
+    if (from.kind == HD_BINARY || to.kind == HD_BINARY)
+        return hd_type_is_text(from) && hd_type_is_text(to);
     if (from.kind == to.kind || from.kind == HD_STRING || to.kind == HD_STRING)
         return true;
     if (hd_type_is_num(from) && hd_type_is_num(to))
@@ -377,10 +401,15 @@ bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type 
     }
     if (!fe_type_castable(v->type, to))
         return false;
+    if (hd_type_is_text(v->type) && hd_type_is_text(to)) { /* the same bytes */
+        out->s = v->s;
+        out->n = v->n;
+        return to.kind == HD_BINARY || hd_utf8_check(v->s, v->n) == v->n;
+    }
     if (to.kind == HD_STRING)
         return cast_to_text(a, v, out);
     if (v->type.kind == HD_STRING)
-        return fe_value_parse(to, v->s, v->n, out);
+        return fe_value_parse(a, to, v->s, v->n, out);
     if (v->type.kind == HD_DATE)
         out->i = v->i * day;
     else if (v->type.kind == HD_TIME)
@@ -395,7 +424,7 @@ bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type 
 bool fe_value_cast_exact(const struct fe_value *v, struct hd_type to, struct fe_value *out)
 {
     struct fe_value back;
-    if (v->type.kind == HD_STRING || to.kind == HD_STRING)
+    if (hd_type_is_text(v->type) || hd_type_is_text(to))
         return false;
     if (!fe_value_cast(NULL, v, to, out) || !fe_value_cast(NULL, out, v->type, &back))
         return false;
@@ -413,7 +442,7 @@ bool fe_value_eq(const struct fe_value *a, const struct fe_value *b)
         return false;
     if (a->is_null)
         return true;
-    if (a->type.kind == HD_STRING)
+    if (hd_type_is_text(a->type))
         return a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
     return hd_type_is_float(a->type) ? double_eq(a->f, b->f) : a->i == b->i;
 }

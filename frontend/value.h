@@ -9,7 +9,7 @@
 struct fe_json;
 
 /* Text as in a literal of the type; strings are borrowed. False if it is not one. */
-bool fe_value_parse(struct hd_type t, const char *s, size_t n, struct fe_value *out);
+bool fe_value_parse(struct hd_arena *a, struct hd_type t, const char *s, size_t n, struct fe_value *out);
 /* What fe_value_parse accepts, for messages: "a date (YYYY-MM-DD)". */
 const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2]);
 enum { FE_MISFIT_MAX = 64 };
@@ -24,6 +24,8 @@ int fe_type_read(const struct fe_json *v, struct hd_type *out);
 bool fe_type_parse(const char *s, struct hd_type *out);
 extern const char fe_type_list[];
 /* Text form without quotes, as in a result row; NULL prints nothing. */
+/* Two digits for each byte of a string or binary. */
+void fe_value_hex(struct hd_strbuf *b, const struct fe_value *v);
 void fe_value_text(struct hd_strbuf *b, const struct fe_value *v);
 
 /* Whether the language has a cast between the types at all. */

@@ -13,8 +13,8 @@
  *
  * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
  * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float32 "f", float64 "g",
- * date "tdD", timestamp "tsu:", time "ttu", string "u". Large_utf8 "U" and dictionaries of "u" or "U" with
- * integer indices are accepted on input.
+ * date "tdD", timestamp "tsu:", time "ttu", string "u", binary "z". On input whatever Arrow has for the same
+ * values is accepted, too: docs/embedding.md lists it.
  *
  * What comes in is checked before it is used, as far as the interface allows (it does not tell how
  * large a buffer is): schemas, lengths, offsets, counts, bitmaps, string offsets and UTF-8,

@@ -34,7 +34,7 @@ static bool is_string_work(const struct fe_expr *e)
     enum fe_cost cost = fe_op_form(e->op)->cost;
     if (cost == FE_COST_TEXT || cost == FE_COST_SEARCH)
         return true;
-    if (e->op == FE_CAST && (e->type.kind == HD_STRING) != (e->args[0]->type.kind == HD_STRING))
+    if (e->op == FE_CAST && hd_type_is_text(e->type) != hd_type_is_text(e->args[0]->type))
         return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_string_work(e->args[i]))
@@ -156,7 +156,7 @@ int map_begin(struct ctx *c, const struct fe_table *t, int column, const struct 
     (*p)->est = t->cols[column].dict.n;
     struct pl_val code = {.expr = pb_slot_expr(c, *p, (*p)->source_slot),
                           .phys = RT_I32,
-                          .type = hd_type_of(HD_STRING),
+                          .type = t->cols[column].type,
                           .dict_table = t,
                           .dict_column = column};
     HD_TRY(lx_as_string(c, &code));

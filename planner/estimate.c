@@ -43,7 +43,7 @@ static bool digits_may_fail(struct hd_type from, struct hd_type to)
 static bool cast_may_fail(const struct fe_expr *e)
 {
     struct hd_type f = e->args[0]->type, t = e->type;
-    if (e->saturate || t.kind == HD_STRING || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
+    if (e->saturate || hd_type_is_text(t) || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
         return false;
     if (f.kind == HD_TIME || (f.kind == HD_TIMESTAMP && t.kind == HD_TIME))
         return false;
@@ -90,7 +90,7 @@ static bool constant_i(const struct ctx *c, const struct fe_expr *e, hd_i128 *v)
     hd_i128 a, b;
     if (k) {
         *v = k->i;
-        return !k->is_null && k->type.kind != HD_STRING && !hd_type_is_float(k->type);
+        return !k->is_null && !hd_type_is_text(k->type) && !hd_type_is_float(k->type);
     }
     if (e->op == FE_NEG && constant_i(c, e->args[0], &a)) {
         *v = -a;
@@ -124,7 +124,7 @@ static bool fraction_below(const struct ctx *c, const struct handle *h, const st
     const struct fe_value *k = constant(c, e);
     int col;
     hd_i128 v;
-    if (k && k->type.kind == HD_STRING && !k->is_null && h_dict(c, h, &t, &col)) {
+    if (k && hd_type_is_text(k->type) && !k->is_null && h_dict(c, h, &t, &col)) {
         bool found;
         uint32_t code;
         struct hd_err damaged; /* lowering reports it */

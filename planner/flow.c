@@ -123,7 +123,7 @@ static int flow_sort(struct ctx *c, struct pl_node *n, const struct stream *in, 
     for (int i = 0; i < out->ncols; i++) {
         struct handle *h = out->cols[i] = h_kept(c, h_plain(in->cols[i]), out->unique_row);
         struct pl_val v;
-        if (h->type.kind != HD_STRING)
+        if (!hd_type_is_text(h->type))
             continue;
         HD_TRY(known_value(c, h, &v)); /* of texts the order is not their codes' */
         h->val.range.known = false;

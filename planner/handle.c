@@ -113,7 +113,7 @@ struct pl_range h_range(const struct ctx *c, const struct handle *h)
         return h->val.range.known ? h->val.range : range_of_type(h->type);
     const struct fe_table_column *col = column_of(h);
     if (col && col->facts.known && col->facts.has_range && !hd_type_is_float(col->type) &&
-        (col->type.kind != HD_STRING || col->storage == FE_STORE_DICT))
+        (!hd_type_is_text(col->type) || col->storage == FE_STORE_DICT))
         return (struct pl_range){true, col->facts.min, col->facts.max};
     if (col && col->storage == FE_STORE_DICT)
         return (struct pl_range){true, 0, col->dict.n ? (hd_i128)col->dict.n - 1 : 0};

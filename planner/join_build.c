@@ -18,7 +18,7 @@ static int unify_keys(struct ctx *c, struct built *t, struct pl_val *pv)
         struct pl_val *b = &t->bv[i], *p = &pv[i];
         lx_realise(c, b);
         lx_realise(c, p);
-        if (b->type.kind == HD_STRING)
+        if (hd_type_is_text(b->type))
             HD_TRY(lx_unify(c, b, p));
     }
     return 0;

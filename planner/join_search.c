@@ -34,7 +34,7 @@ static int key_pair(struct ctx *c, struct join *j, const struct stream *b, int i
     HD_TRY(h_value(c, pipeline_of(c, &j->s), h_plain(h_expr(c, d->pkeys[i], j->s.cols)), pv));
     lx_realise(c, bv);
     lx_realise(c, pv);
-    if (bv->type.kind == HD_STRING)
+    if (hd_type_is_text(bv->type))
         return lx_unify(c, bv, pv);
     enum rt_phys width = HD_MAX(bv->phys, pv->phys);
     HD_TRY(lx_as_phys(c, bv, width));

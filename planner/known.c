@@ -134,7 +134,7 @@ int known_value(struct ctx *c, struct handle *h, struct pl_val *out)
 
 void known_unify(struct pl_val *a, struct pl_val *b, bool *ints)
 {
-    bool text = a->type.kind == HD_STRING;
+    bool text = hd_type_is_text(a->type);
     bool codes = text && a->dict_table && a->dict_table == b->dict_table && a->dict_column == b->dict_column;
     if (text && !codes)
         a->phys = b->phys = RT_STR;

@@ -315,7 +315,8 @@ enum rt_phys lx_full_phys(struct hd_type t)
     case HD_TIMESTAMP: return RT_I64;
     case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
-    case HD_STRING: return RT_STR;
+    case HD_STRING:
+    case HD_BINARY: return RT_STR;
     case HD_DECIMAL: return t.precision <= 18 ? RT_I64 : RT_I128;
     case HD_TYPE_COUNT: break;
     }
@@ -346,6 +347,8 @@ int lx_cast(struct ctx *c, struct pl_val *v, struct hd_type to, const char *path
         if (from.kind == HD_FLOAT32) /* every float32 is a float64 */
             cast_to_float(c, v, hd_type_of(HD_FLOAT64), path);
         rc = convert(c, v, FE_FROM_F64, to, lx_full_phys(to), path);
+    } else if (hd_type_is_text(from) && hd_type_is_text(to)) { /* string to binary: the same bytes; back is FE_DECODE */
+        HD_TRY(lx_as_string(c, v));
     } else if (to.kind == HD_STRING) {
         lx_realise(c, v);
         rc = convert(c, v, FE_TO_STRING, to, RT_STR, path);

@@ -85,7 +85,7 @@ int lx_shift_bits(struct ctx *c, const struct fe_expr *e, struct pl_val *v, stru
 /* Widths that facts choose do not matter: 64 bits, 128 bits, float64, a string. */
 static int canonical(struct ctx *c, struct pl_val *v, const char *path)
 {
-    if (v->type.kind == HD_STRING)
+    if (hd_type_is_text(v->type))
         return lx_as_string(c, v);
     if (v->type.kind == HD_FLOAT32)
         HD_TRY(lx_cast(c, v, hd_type_of(HD_FLOAT64), path));

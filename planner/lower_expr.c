@@ -48,7 +48,8 @@ static enum rt_phys const_phys(const struct pl_val *v)
     case HD_BOOL: return RT_BOOL;
     case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
-    case HD_STRING: return RT_STR;
+    case HD_STRING:
+    case HD_BINARY: return RT_STR;
     case HD_DATE: return RT_I32;
     case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
@@ -123,7 +124,7 @@ static bool same_dict(const struct pl_val *a, const struct pl_val *b)
 
 int lx_unify(struct ctx *c, struct pl_val *a, struct pl_val *b)
 {
-    if (a->type.kind == HD_STRING) {
+    if (hd_type_is_text(a->type)) {
         if (same_dict(a, b))
             return 0;
         HD_TRY(lx_as_string(c, a));
@@ -363,7 +364,7 @@ static int unify_branches(struct ctx *c, struct pl_val *const *v, int n, struct 
 {
     bool text = false;
     for (int i = 0; i < n; i++)
-        if (v[i]->type.kind == HD_STRING && !(i == 0 ? v[0]->dict_table != NULL : same_dict(v[0], v[i])))
+        if (hd_type_is_text(v[i]->type) && !(i == 0 ? v[0]->dict_table != NULL : same_dict(v[0], v[i])))
             text = true;
     enum rt_phys p = RT_BOOL;
     struct pl_range r = {.known = false};

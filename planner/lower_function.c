@@ -134,7 +134,7 @@ static int argument(struct ctx *c, char letter, enum rt_phys result, struct pl_v
 static struct rt_site site(const struct fe_expr *e, const struct pl_val *v)
 {
     struct rt_site s = {.path = e->path, .to = e->type, .function = fe_op_name(e->op)};
-    bool numbers = e->nargs <= 2, reads = v->type.kind == HD_STRING && e->type.kind != HD_STRING;
+    bool numbers = e->nargs <= 2, reads = v->type.kind == HD_STRING && !hd_type_is_text(e->type);
     for (int i = 0; i < e->nargs; i++)
         numbers = numbers && hd_type_is_num(v[i].type);
     if (reads) {

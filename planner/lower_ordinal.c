@@ -20,7 +20,7 @@ static enum rt_phys float_ordinal(struct hd_type t)
 int lx_ordinal(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     struct hd_type t = e->args[0]->type;
-    HD_ASSERT(t.kind != HD_STRING);
+    HD_ASSERT(!hd_type_is_text(t));
     lx_realise(c, v);
     *out = (struct pl_val){.phys = v->phys, .nullable = v->nullable, .expr = v->expr, .range = v->range};
     if (hd_type_is_float(t)) {

@@ -89,7 +89,7 @@ static int leave_out(struct ctx *c, const struct fe_node *keys, struct stream *i
     struct rt_state *st = &c->states.v[state];
     struct pl_val v;
     if (!pl_worth_bound(c->opt.on_gpu && c->opt.cached_bytes <= 0, in->est, (double)st->limit + (double)st->offset) ||
-        key->expr->type.kind == HD_STRING || key->expr->type.kind == HD_BOOL)
+        hd_type_is_text(key->expr->type) || key->expr->type.kind == HD_BOOL)
         return 0;
     st->bounded = true;
     HD_TRY(lx_expr(c, q, in->cols, key->expr, &v));
@@ -163,7 +163,7 @@ static struct stream over_fields(struct ctx *c, const struct fe_node *n, int sta
     for (int i = 0; i < n->ncols; i++) {
         s.cols[i] = h_field(c, state, field[i], row);
         s.cols[i]->val.range = h_range(c, h_plain(in->cols[i]));
-        if (s.cols[i]->type.kind == HD_STRING)
+        if (hd_type_is_text(s.cols[i]->type))
             s.cols[i]->val.range.known = false;
     }
     s.unique_row = row;

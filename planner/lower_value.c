@@ -21,7 +21,8 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
     case HD_BOOL: return RT_BOOL;
     case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
-    case HD_STRING: return RT_STR;
+    case HD_STRING:
+    case HD_BINARY: return RT_STR;
     case HD_INT32:
     case HD_DATE: return RT_I32;
     case HD_TIME:

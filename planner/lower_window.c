@@ -557,7 +557,7 @@ static int column(struct lowering *l, int i, struct handle **out)
     HD_TRY(row_with(l, w, &row));
     *out = h_field(l->c, l->state, l->value[w->value], row);
     (*out)->val.range = l->range[w->value];
-    if ((*out)->type.kind == HD_STRING)
+    if (hd_type_is_text((*out)->type))
         (*out)->val.range.known = false;
     return 0;
 }
@@ -607,7 +607,7 @@ int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct str
         }
         *h = h_field(c, l.state, l.column[i], l.row);
         (*h)->val.range = h_range(c, h_plain(in->cols[i]));
-        if ((*h)->type.kind == HD_STRING)
+        if (hd_type_is_text((*h)->type))
             (*h)->val.range.known = false;
     }
     return 0;
@@ -659,7 +659,7 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
     }
     *out = h_kept(c, arg, row);
     (*out)->nullable = (*out)->val.nullable = col->nullable;
-    if ((*out)->type.kind == HD_STRING)
+    if (hd_type_is_text((*out)->type))
         (*out)->val.range.known = false;
     return 0;
 }
@@ -683,7 +683,7 @@ int flow_window(struct ctx *c, struct pl_node *n, const struct stream *in, struc
         } else {
             struct pl_val v;
             *h = h_kept(c, h_plain(in->cols[i]), out->unique_row);
-            if ((*h)->type.kind != HD_STRING)
+            if (!hd_type_is_text((*h)->type))
                 continue;
             HD_TRY(known_value(c, *h, &v));
             (*h)->val.range.known = false;

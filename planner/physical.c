@@ -30,7 +30,7 @@ enum { VALUES_LOOKED_AT = 65536 };
 static int compare_values(const void *x, const void *y, void *type)
 {
     const struct fe_value *a = x, *b = y;
-    if (((const struct hd_type *)type)->kind != HD_STRING)
+    if (!hd_type_is_text(*(const struct hd_type *)type))
         return (a->i > b->i) - (a->i < b->i);
     int r = memcmp(a->s, b->s, HD_MIN(a->n, b->n));
     return r ? r : (a->n > b->n) - (a->n < b->n);

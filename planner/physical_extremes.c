@@ -22,7 +22,7 @@ struct extremes {
 static bool ordered_value(const struct fe_expr *e)
 {
     /* Strings are left out for their width; a cast that saturates leaves its type's range. */
-    return e->type.kind != HD_STRING && e->type.kind != HD_BOOL && !(e->op == FE_CAST && e->saturate);
+    return !hd_type_is_text(e->type) && e->type.kind != HD_BOOL && !(e->op == FE_CAST && e->saturate);
 }
 
 /* NULL: the residual has the form; else why it has not. */

@@ -257,7 +257,7 @@ static const char *of_build(const struct view *v, struct pl_ranges *r, enum fe_a
         return NULL;
     case FE_AGG_MIN:
     case FE_AGG_MAX:
-        if (two_sided || x->type.kind == HD_STRING || x->type.kind == HD_FLOAT32)
+        if (two_sided || hd_type_is_text(x->type) || x->type.kind == HD_FLOAT32)
             return two_sided ? "a minimum or maximum needs a range with one end" : "a minimum or maximum of that type";
         to->value = running(v, r, fn == FE_AGG_MIN ? RT_MERGE_MIN : RT_MERGE_MAX, x, x->type);
         return NULL;

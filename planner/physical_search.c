@@ -16,7 +16,7 @@ enum { NARROW_DIGITS = 18 }; /* that 64 bits hold */
 static bool is_narrow(const struct fe_expr *e)
 {
     struct hd_type t = pl_uncast(e)->type;
-    return t.kind == HD_DECIMAL ? t.precision <= NARROW_DIGITS : t.kind != HD_STRING;
+    return t.kind == HD_DECIMAL ? t.precision <= NARROW_DIGITS : !hd_type_is_text(t);
 }
 
 /* Different values have different words. */

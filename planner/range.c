@@ -17,6 +17,7 @@ struct pl_range range_of_type(struct hd_type t)
     case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     return (struct pl_range){false, 0, 0};

@@ -26,7 +26,7 @@ static const struct hd_type wide = {HD_DECIMAL, HD_DEC_MAX, 0}, quotient = {HD_D
 /* Of equal floats the one that the row has would be lost. */
 static bool is_exact(struct hd_type t)
 {
-    return !hd_type_is_float(t) && t.kind != HD_STRING;
+    return !hd_type_is_float(t) && !hd_type_is_text(t);
 }
 
 static bool part_of(const struct rewriting *w, const struct fe_node *in, const struct fe_sort_key *k, struct part *p)

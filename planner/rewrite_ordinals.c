@@ -68,7 +68,7 @@ static struct stored stored(const struct rewriting *w, const struct fe_node *in,
 struct pl_range rw_ordinals(const struct rewriting *w, const struct fe_node *in, const struct fe_expr *e)
 {
     const struct fe_table_column *c = stored(w, in, e).column;
-    if (c && c->facts.known && c->facts.has_range && !hd_type_is_float(c->type) && c->type.kind != HD_STRING)
+    if (c && c->facts.known && c->facts.has_range && !hd_type_is_float(c->type) && !hd_type_is_text(c->type))
         return (struct pl_range){true, c->facts.min, c->facts.max};
     return ordinal_range(e->type);
 }

@@ -14,7 +14,7 @@ static int value_bytes(const struct handle *h)
     const struct fe_table_column *col = h->kind == H_COLUMN ? &h->table->cols[h->column] : NULL;
     if (col && col->storage == FE_STORE_DICT)
         return 4;
-    if (h->type.kind == HD_STRING)
+    if (hd_type_is_text(h->type))
         return 16;
     return col ? HD_MAX(4, col->width) : 8;
 }
@@ -187,7 +187,7 @@ const bool *keep_strings_by_row(struct ctx *c, const struct stream *s, const boo
     for (int i = 0, n = 0; i < s->ncols; i++) {
         struct handle *h = h_plain(s->cols[i]);
         if (!want || want[i])
-            by_row[n++] = h->kind == H_COLUMN && value_bytes(h) == 16 && h->type.kind == HD_STRING;
+            by_row[n++] = h->kind == H_COLUMN && value_bytes(h) == 16 && hd_type_is_text(h->type);
     }
     return by_row;
 }

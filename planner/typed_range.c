@@ -38,7 +38,7 @@ static struct pl_range of_value(const struct fe_value *v, struct hd_type t)
 
 static struct pl_range of_table_column(const struct fe_table_column *t)
 {
-    bool known = t->facts.known && t->facts.has_range && t->type.kind != HD_FLOAT64 && t->type.kind != HD_STRING;
+    bool known = t->facts.known && t->facts.has_range && t->type.kind != HD_FLOAT64 && !hd_type_is_text(t->type);
     return known ? (struct pl_range){true, t->facts.min, t->facts.max} : range_of_type(t->type);
 }
 

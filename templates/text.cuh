@@ -322,6 +322,71 @@ HDD_DEVICE i64 hdd_chr(u8 *to, i64 code)
     return n;
 }
 
+// ---- binary ----
+
+// Two digits for each byte.
+HDD_DEVICE i64 hdd_hex(u8 *to, const u8 *s, i32 n)
+{
+    if (n > HDD_STRING_MAX / 2)
+        return HDD_STRING_MORE;
+    for (i32 i = 0; to && i < n; i++) {
+        const i32 high = s[i] >> 4, low = s[i] & 15;
+        to[2 * i] = (u8)(high + (high < 10 ? '0' : 'A' - 10));
+        to[2 * i + 1] = (u8)(low + (low < 10 ? '0' : 'A' - 10));
+    }
+    return 2 * (i64)n;
+}
+
+HDD_DEVICE i32 hdd_hex_digit(u8 c)
+{
+    const i32 letter = c | 32;
+    return c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+// The bytes of such digits; -1: there are others, or one too few.
+HDD_DEVICE i64 hdd_unhex(u8 *to, const u8 *s, i32 n)
+{
+    if (n & 1)
+        return -1;
+    for (i32 i = 0; i < n; i += 2) {
+        const i32 high = hdd_hex_digit(s[i]), low = hdd_hex_digit(s[i + 1]);
+        if (high < 0 || low < 0)
+            return -1;
+        if (to)
+            to[i / 2] = (u8)(high << 4 | low);
+    }
+    return n / 2;
+}
+
+// Bytes of the character of UTF-8 that n bytes at s begin with; 0: there is none (Unicode 15, table 3-7).
+HDD_DEVICE i32 hdd_utf8_character(const u8 *s, i32 n)
+{
+    const u8 c = s[0];
+    if (c < 0x80)
+        return 1;
+    const i32 size = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+    if (size == 0 || size > n)
+        return 0;
+    const u8 least = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80, most = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < least || s[1] > most)
+        return 0;
+    for (i32 i = 2; i < size; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+// The same bytes as a string; -1: they are none.
+HDD_DEVICE i64 hdd_as_text(u8 *to, const u8 *s, i32 n)
+{
+    for (i32 i = 0, size; !to && i < n; i += size) {
+        size = hdd_utf8_character(s + i, n - i);
+        if (size == 0)
+            return -1;
+    }
+    return hdd_put_bytes(to, 0, s, n);
+}
+
 // Characters from last to first.
 HDD_DEVICE i64 hdd_reverse(u8 *to, const u8 *s, i32 n)
 {

@@ -92,7 +92,8 @@ static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch,
     case ARROW_DATE:
     case ARROW_TIMESTAMP:
     case ARROW_TIME:
-    case ARROW_STRING: break;
+    case ARROW_STRING:
+    case ARROW_BINARY: break;
     }
     return false;
 }

@@ -18,6 +18,7 @@ static const struct {
     [ARROW_FLOAT32] = {"f", "float32"}, [ARROW_FLOAT64] = {"g", "float64"},
     [ARROW_DATE] = {"tdD", "date"},     [ARROW_TIMESTAMP] = {"tsu:", "timestamp"},
     [ARROW_TIME] = {"ttu", "time"},     [ARROW_STRING] = {"u", "string"},
+    [ARROW_BINARY] = {"z", "binary"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -196,6 +197,32 @@ static void string_text(const struct ArrowArray *batch, int column, int64_t row,
     out->s = out->n ? bytes + offsets[i] : "";
 }
 
+/* \x and two digits for each byte, in memory that the next such value of this thread takes over. */
+static bool binary_text(const struct ArrowArray *batch, int column, int64_t row, struct arrow_text *out)
+{
+    static _Thread_local struct {
+        char *s;
+        size_t room;
+    } kept;
+    static const char digits[] = "0123456789abcdef";
+    struct arrow_text raw;
+    string_text(batch, column, row, &raw);
+    if (kept.room < 2 * raw.n + 2) {
+        free(kept.s);
+        kept.room = 4 * raw.n + 64;
+        kept.s = cli_alloc(kept.room);
+    }
+    kept.s[0] = '\\';
+    kept.s[1] = 'x';
+    for (size_t i = 0; i < raw.n; i++) {
+        kept.s[2 * i + 2] = digits[(unsigned char)raw.s[i] >> 4];
+        kept.s[2 * i + 3] = digits[raw.s[i] & 15];
+    }
+    out->s = kept.s;
+    out->n = 2 * raw.n + 2;
+    return true;
+}
+
 bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,
                 struct arrow_text *out)
 {
@@ -219,6 +246,7 @@ bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, in
     case ARROW_TIMESTAMP: n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_DECIMAL: decimal_text(decimal_at(batch, column, row), c->scale, out); return true;
     case ARROW_STRING: string_text(batch, column, row, out); return true;
+    case ARROW_BINARY: return binary_text(batch, column, row, out);
     }
     out->n = (size_t)n;
     return true;

@@ -15,7 +15,8 @@ enum arrow_kind {
     ARROW_DATE,
     ARROW_TIMESTAMP,
     ARROW_TIME,
-    ARROW_STRING
+    ARROW_STRING,
+    ARROW_BINARY
 };
 
 struct arrow_column {
@@ -33,7 +34,7 @@ struct arrow_columns {
 enum { ARROW_TYPE_MAX = 24 };
 const char *arrow_type_text(const struct arrow_column *c, char buf[ARROW_TYPE_MAX]);
 
-/* A value as text: s points into the batch or into buf. */
+/* A value as text: s points into the batch or into buf; of binary, until the next value of the thread. */
 struct arrow_text {
     const char *s;
     size_t n;

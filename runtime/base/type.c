@@ -152,9 +152,29 @@ bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi)
     case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     return false;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+int64_t hd_hex_parse(const char *s, size_t n, char *out)
+{
+    size_t at = 0, i = n >= 2 && s[0] == '\\' && s[1] == 'x' ? 2 : 0;
+    if (n % 2)
+        return -1;
+    for (; i < n; i += 2) {
+        int high = hex_digit(s[i]), low = hex_digit(s[i + 1]);
+        if (high < 0 || low < 0)
+            return -1;
+        out[at++] = (char)(high << 4 | low);
+    }
+    return (int64_t)at;
 }
 
 static bool fraction(const char *s, size_t n, int *micros)

@@ -1,6 +1,6 @@
 /* Logical types and their text form, dates, decimals.
  * date = days since 1970-01-01 (int32); timestamp = microseconds since then (int64); time = those since midnight (int64);
- * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p. */
+ * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p; binary = any bytes. */
 #ifndef HEDDLE_BASE_TYPE_H
 #define HEDDLE_BASE_TYPE_H
 
@@ -50,6 +50,11 @@ static inline bool hd_type_is_float(struct hd_type t)
 {
     return t.kind == HD_FLOAT32 || t.kind == HD_FLOAT64;
 }
+/* Strings of bytes: string, which is UTF-8, and binary. They are stored, moved and compared alike. */
+static inline bool hd_type_is_text(struct hd_type t)
+{
+    return t.kind == HD_STRING || t.kind == HD_BINARY;
+}
 static inline bool hd_type_is_num(struct hd_type t)
 {
     return hd_type_is_int(t) || t.kind == HD_DECIMAL || hd_type_is_float(t);
@@ -84,6 +89,9 @@ const char *hd_time_text(int64_t micros, char buf[HD_TEXT_MAX]);
  * are allowed) into the scaled integer. False on bad text, too many digits or > 10^38-1. */
 bool hd_dec_parse(const char *s, size_t n, int scale, hd_i128 *out);
 const char *hd_dec_text(hd_i128 v, int scale, char buf[HD_TEXT_MAX]);
+/* \x and an even number of hexadecimal digits, the \x may be missing: the text form of binary. Writes n / 2 bytes at
+ * most, and may write over what it reads; -1 if it is none. */
+int64_t hd_hex_parse(const char *s, size_t n, char *out);
 bool hd_int_parse(const char *s, size_t n, int64_t *out);
 
 #endif

@@ -25,6 +25,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
     case HD_TIME: return hdd_put_clock(out, (int64_t)v);
     case HD_TIMESTAMP: return hdd_put_timestamp(out, (int64_t)v);
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("no text form of type %d", type.kind);
@@ -93,6 +94,7 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
     case HD_TIME:
     case HD_TIMESTAMP: return read_micros(s, n, type.kind == HD_TIME, v);
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("no values of type %d in text", type.kind);

@@ -46,7 +46,7 @@ static void put_value(struct hd_strbuf *out, struct hd_type t, const uint64_t v[
 {
     char text[HD_TEXT_MAX];
     hd_i128 i = (hd_i128)((hd_u128)v[1] << 64 | v[0]);
-    if (t.kind == HD_STRING)
+    if (hd_type_is_text(t))
         put_text(out, (const unsigned char *)(uintptr_t)v[0], v[1]);
     else if (t.kind == HD_FLOAT32)
         hd_strbuf_add(out, text, (size_t)hdd_put_f32((u8 *)text, (f32)hdd_f64_from_bits((i64)v[0])));

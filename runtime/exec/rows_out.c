@@ -63,7 +63,8 @@ static void put_value(const struct rt_field *f, struct hd_type type, const unsig
     case HD_DECIMAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
     case HD_FLOAT32: memcpy((float *)out + i, p, 4); return;
     case HD_FLOAT64: memcpy((double *)out + i, p, 8); return;
-    case HD_STRING: ((struct rt_str *)out)[i] = read_text(f, p); return;
+    case HD_STRING:
+    case HD_BINARY: ((struct rt_str *)out)[i] = read_text(f, p); return;
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("result of type %d", type.kind);

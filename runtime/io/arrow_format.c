@@ -32,7 +32,8 @@ static const struct {
     {"tdD", RT_ARROW_DATE, HD_DATE},      {"tdm", RT_ARROW_DATE_MILLIS, HD_DATE}, {"ttu", RT_ARROW_TIME, HD_TIME},
     {"tts", RT_ARROW_SECONDS32, HD_TIME}, {"ttm", RT_ARROW_MILLIS32, HD_TIME},    {"ttn", RT_ARROW_NANOS, HD_TIME},
     {"u", RT_ARROW_UTF8, HD_STRING},      {"U", RT_ARROW_LARGE_UTF8, HD_STRING},  {"vu", RT_ARROW_VIEW, HD_STRING},
-    {"n", RT_ARROW_NOTHING, HD_INT32},
+    {"n", RT_ARROW_NOTHING, HD_INT32},    {"z", RT_ARROW_UTF8, HD_BINARY},        {"Z", RT_ARROW_LARGE_UTF8, HD_BINARY},
+    {"vz", RT_ARROW_VIEW, HD_BINARY},
 };
 
 /* One to three digits at *p, which moves behind them; -1 if there are none or more. */
@@ -89,6 +90,13 @@ static bool parse_timestamp(const char *text, enum rt_arrow_format *out)
     return unit != NULL;
 }
 
+int64_t rt_arrow_fixed_bytes(const char *format)
+{
+    int64_t n;
+    size_t digits = strlen(format) - 2;
+    return hd_int_parse(format + 2, digits, &n) && n >= 0 && n <= INT32_MAX ? n : -1;
+}
+
 bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct hd_type *type)
 {
     for (size_t i = 0; i < HD_COUNT(formats); i++)
@@ -97,6 +105,11 @@ bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct h
             *type = hd_type_of(formats[i].kind);
             return true;
         }
+    if (strncmp(text, "w:", 2) == 0) {
+        *out = RT_ARROW_FIXED;
+        *type = hd_type_of(HD_BINARY);
+        return rt_arrow_fixed_bytes(text) >= 0;
+    }
     *type = hd_type_of(HD_TIMESTAMP);
     return parse_timestamp(text, out) || parse_decimal(text, out, type);
 }

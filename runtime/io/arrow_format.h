@@ -19,6 +19,7 @@ enum rt_arrow_layout {
     RT_ARROW_LAYOUT_UNIT,
     RT_ARROW_LAYOUT_STRING,
     RT_ARROW_LAYOUT_VIEW,
+    RT_ARROW_LAYOUT_FIXED,
     RT_ARROW_LAYOUT_NOTHING
 };
 enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f);
@@ -29,11 +30,14 @@ bool rt_arrow_format_parse(const char *text, enum rt_arrow_format *out, struct h
 /* The same for the indices of a dictionary. */
 bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out);
 
-/* Of strings, in whatever layout. */
+/* Of strings or binary, in whatever layout. */
 static inline bool rt_arrow_is_text(enum rt_arrow_format f)
 {
-    return rt_arrow_layout(f) == RT_ARROW_LAYOUT_STRING || rt_arrow_layout(f) == RT_ARROW_LAYOUT_VIEW;
+    enum rt_arrow_layout l = rt_arrow_layout(f);
+    return l == RT_ARROW_LAYOUT_STRING || l == RT_ARROW_LAYOUT_VIEW || l == RT_ARROW_LAYOUT_FIXED;
 }
+/* Bytes of a value of the format w:N. */
+int64_t rt_arrow_fixed_bytes(const char *format);
 /* Runs of equal values: two children, ends of runs and values. */
 static inline bool rt_arrow_is_runs(const char *format)
 {

@@ -157,6 +157,7 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
     case RT_ARROW_UTF8:
     case RT_ARROW_LARGE_UTF8:
     case RT_ARROW_VIEW:
+    case RT_ARROW_FIXED:
     case RT_ARROW_NOTHING:
     case RT_ARROW_FORMAT_COUNT: HD_BUG("not an integer format");
     }
@@ -210,7 +211,7 @@ static void fill_strings(const struct rt_arrow_column *c, int64_t from, struct r
 static void fill_nothing(struct hd_type type, struct rt_work *w)
 {
     bool wide = type.kind == HD_DECIMAL && type.precision > 18;
-    w->form = type.kind == HD_STRING    ? RT_WORK_STR
+    w->form = hd_type_is_text(type)     ? RT_WORK_STR
               : type.kind == HD_FLOAT32 ? RT_WORK_F32
               : type.kind == HD_FLOAT64 ? RT_WORK_F64
               : wide                    ? RT_WORK_I128
@@ -249,6 +250,7 @@ static void fill(const struct rt_row_source *base, int column, int64_t from, str
     case RT_ARROW_LAYOUT_FLOAT: fill_floats(s, column, at, w); break;
     case RT_ARROW_LAYOUT_DECIMAL: fill_decimals(s, column, at, w); break;
     case RT_ARROW_LAYOUT_STRING:
+    case RT_ARROW_LAYOUT_FIXED:
     case RT_ARROW_LAYOUT_VIEW: fill_strings(c, from, w); break;
     case RT_ARROW_LAYOUT_NOTHING: fill_nothing(s->table->cols[column].type, w); break;
     }

@@ -17,6 +17,7 @@ struct rt_arrow_column {
     const struct ArrowArray *array;
     const void *data; /* values, offsets, views, indices */
     const char *bytes; /* behind offsets */
+    int64_t width; /* bytes of a value, where the format says it */
     int64_t offset; /* of the batch's row 0 in data and validity */
     const uint8_t *validity; /* NULL: no NULLs */
     int64_t nulls;

@@ -47,6 +47,8 @@ static bool coded_row_is_valid(const struct rt_arrow_column *c, const struct rt_
 static void rebase(struct rt_arrow_column *c)
 {
     int64_t first = c->offset & 7;
+    if (!c->data) /* no rows */
+        return;
     c->data = (const char *)c->data + (c->offset - first) * rt_arrow_width(c->format);
     if (c->validity)
         c->validity += c->offset >> 3;
@@ -220,6 +222,8 @@ int rt_arrow_open_array(const struct rt_arrow_source *s, int column, enum rt_arr
     c->bytes = a->n_buffers > 2 ? a->buffers[2] : NULL;
     c->nulls = rt_arrow_count_nulls(a->buffers[0], c->offset, rows);
     c->validity = c->nulls ? a->buffers[0] : NULL;
+    if (c->format == RT_ARROW_FIXED)
+        c->width = rt_arrow_fixed_bytes(schema->format);
     if (schema->dictionary)
         return open_dictionary(s, column, part, schema, rows, c, err);
     return rt_arrow_check_values(s, column, c, rows, part, err);

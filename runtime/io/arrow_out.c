@@ -45,8 +45,9 @@ struct rt_arrow_out {
 static void format_text(struct hd_type t, char out[FORMAT_SIZE])
 {
     static const char *const texts[] = {
-        [HD_BOOL] = "b",   [HD_INT32] = "i",        [HD_INT64] = "l",  [HD_DECIMAL] = "d", [HD_FLOAT64] = "g",
-        [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u", [HD_FLOAT32] = "f", [HD_TIME] = "ttu",
+        [HD_BOOL] = "b",    [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
+        [HD_FLOAT64] = "g", [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
+        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
@@ -117,7 +118,8 @@ static size_t value_width(enum hd_type_kind k)
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
     case HD_DECIMAL: return 16;
-    case HD_STRING: return sizeof(struct rt_str);
+    case HD_STRING:
+    case HD_BINARY: return sizeof(struct rt_str);
     case HD_BOOL: return 1;
     case HD_TYPE_COUNT: break;
     }
@@ -185,7 +187,7 @@ static struct out_array *copy_column(struct rt_arrow_out *o, const struct column
                                      int64_t n)
 {
     size_t rows = (size_t)n, bitmap = v->valid ? hd_align_up((rows + 7) / 8, 64) : 0;
-    bool text = x->type.kind == HD_STRING;
+    bool text = hd_type_is_text(x->type);
     size_t data = text                      ? (rows + 1) * 4
                   : x->type.kind == HD_BOOL ? (rows + 7) / 8
                                             : rows * value_width((enum hd_type_kind)x->type.kind);
@@ -252,7 +254,7 @@ int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_v
         int64_t n = rows - from;
         skip_rows(o, v, from, rest);
         for (int c = 0; c < o->ncols; c++)
-            if (o->cols[c].type.kind == HD_STRING)
+            if (hd_type_is_text(o->cols[c].type))
                 n = rows_of_text(&rest[c], n);
         rc = add_batch(o, n, rest, err);
         from += n;

@@ -1,4 +1,4 @@
-/* Strings of Arrow batches: offsets into one buffer, or views into several. */
+/* Strings and binary of Arrow batches: offsets into one buffer, or views into several. */
 #include <stdio.h>
 
 #include "runtime/base/utf8.h"
@@ -129,6 +129,11 @@ static int not_utf8(const struct rt_arrow_source *s, int column, enum rt_arrow_p
     return rt_arrow_bad_value(s, column, part, i, what, err);
 }
 
+static bool is_binary(const struct rt_arrow_source *s, int column)
+{
+    return s->table->cols[column].type.kind == HD_BINARY;
+}
+
 static int check_offsets(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
                          enum rt_arrow_part part, struct hd_err *err)
 {
@@ -144,7 +149,7 @@ static int check_offsets(const struct rt_arrow_source *s, int column, const stru
     if (!v.bytes && offset(&v, v.n) > offset(&v, 0))
         return HD_FAIL(err, USER, s->table->name, "column \"%s\": an Arrow array of strings without their bytes",
                        s->table->cols[column].name);
-    i = bad_utf8(&v);
+    i = is_binary(s, column) ? -1 : bad_utf8(&v);
     return i < 0 ? 0 : not_utf8(s, column, part, i, rt_arrow_string(c, i), err);
 }
 
@@ -172,6 +177,8 @@ struct rt_str rt_arrow_string(const struct rt_arrow_column *c, int64_t i)
             p = (const char *)c->array->buffers[2 + v.buffer] + v.offset;
         return (struct rt_str){p, (uint32_t)v.length};
     }
+    if (c->format == RT_ARROW_FIXED)
+        return (struct rt_str){(const char *)c->data + (c->offset + i) * c->width, (uint32_t)c->width};
     int64_t from = rt_arrow_offset(c->format, c->data, c->offset + i);
     int64_t to = rt_arrow_offset(c->format, c->data, c->offset + i + 1);
     if (to == from) /* there may be no bytes at all */
@@ -224,7 +231,7 @@ static int check_views(const struct rt_arrow_source *s, int column, const struct
         if (!view_is_good(c, i, what, sizeof what))
             return rt_arrow_bad_value(s, column, part, i, what, err);
         struct rt_str text = rt_arrow_string(c, i);
-        if (!hd_is_ascii(text.p, text.n) && hd_utf8_check(text.p, text.n) != text.n)
+        if (!is_binary(s, column) && !hd_is_ascii(text.p, text.n) && hd_utf8_check(text.p, text.n) != text.n)
             return not_utf8(s, column, part, i, text, err);
     }
     return 0;
@@ -233,6 +240,8 @@ static int check_views(const struct rt_arrow_source *s, int column, const struct
 int rt_arrow_check_strings(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,
                            enum rt_arrow_part part, struct hd_err *err)
 {
+    if (c->format == RT_ARROW_FIXED)
+        return 0;
     return c->format == RT_ARROW_VIEW ? check_views(s, column, c, rows, part, err)
                                       : check_offsets(s, column, c, rows, part, err);
 }

@@ -167,7 +167,8 @@ static int generic_width(enum hd_type_kind k)
     case HD_INT32:
     case HD_DATE:
     case HD_FLOAT32:
-    case HD_STRING: /* ends of texts */ return 4;
+    case HD_STRING:
+    case HD_BINARY: /* ends of texts */ return 4;
     case HD_INT64:
     case HD_TIME:
     case HD_TIMESTAMP:
@@ -189,7 +190,7 @@ static void choose_storage(struct sink *k)
     col->width = generic_width((enum hd_type_kind)col->type.kind);
     if (hd_type_is_float(col->type))
         col->storage = col->type.kind == HD_FLOAT32 ? FE_STORE_F32 : FE_STORE_F64;
-    else if (col->type.kind != HD_STRING)
+    else if (!hd_type_is_text(col->type))
         col->storage = FE_STORE_INT;
     else
         col->storage = coded ? FE_STORE_DICT : FE_STORE_TEXT;

@@ -136,6 +136,7 @@ static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t 
     case RT_ARROW_UTF8:
     case RT_ARROW_LARGE_UTF8:
     case RT_ARROW_VIEW:
+    case RT_ARROW_FIXED:
     case RT_ARROW_NOTHING:
     case RT_ARROW_FORMAT_COUNT: HD_BUG("not an index");
     }
@@ -176,6 +177,7 @@ static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type)
     case RT_ARROW_LAYOUT_FLOAT:
     case RT_ARROW_LAYOUT_STRING:
     case RT_ARROW_LAYOUT_VIEW:
+    case RT_ARROW_LAYOUT_FIXED:
     case RT_ARROW_LAYOUT_NOTHING: return NULL;
     }
     return c->format == RT_ARROW_U64         ? unsigned_fit

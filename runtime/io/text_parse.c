@@ -107,6 +107,15 @@ static struct rt_str undouble(struct text_rows *r, const struct text_field *f, c
     return (struct rt_str){out, n};
 }
 
+/* Hexadecimal digits as the bytes that they mean. */
+static bool put_bytes(struct text_rows *r, const struct text_field *f, struct rt_str *to)
+{
+    char *out = hd_alloc(&r->arena, f->n / 2 + 1);
+    int64_t n = f->n > UINT32_MAX || f->doubled ? -1 : hd_hex_parse(f->s, f->n, out);
+    *to = (struct rt_str){out, (uint32_t)n};
+    return n >= 0;
+}
+
 static bool is_null(const struct fe_text_format *v, const struct text_field *f)
 {
     return !f->quoted && strlen(v->null_text) == f->n && memcmp(v->null_text, f->s, f->n) == 0;
@@ -124,10 +133,12 @@ static bool put_value(struct text_rows *r, int column, int64_t row, const struct
         return true;
     }
     if (x->form == RT_WORK_STR) {
+        struct rt_str *to = (struct rt_str *)x->values + row;
+        if (r->file->table->cols[column].type.kind == HD_BINARY)
+            return put_bytes(r, f, to);
         if (f->n > UINT32_MAX || (r->foreign && hd_utf8_check(f->s, f->n) < f->n))
             return false;
-        ((struct rt_str *)x->values)[row] =
-            f->doubled ? undouble(r, f, v->quote) : (struct rt_str){f->s, (uint32_t)f->n};
+        *to = f->doubled ? undouble(r, f, v->quote) : (struct rt_str){f->s, (uint32_t)f->n};
         return true;
     }
     if (f->doubled || !text_parse_value(r->file->table->cols[column].type, f->s, f->n, &wide, &real))
@@ -240,7 +251,7 @@ static int parse_row(struct text_rows *r, int64_t row, const char **p, const cha
 
 static enum rt_work_form form_of(struct hd_type t)
 {
-    if (t.kind == HD_STRING)
+    if (hd_type_is_text(t))
         return RT_WORK_STR;
     if (hd_type_is_float(t))
         return t.kind == HD_FLOAT32 ? RT_WORK_F32 : RT_WORK_F64;

@@ -154,6 +154,7 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
         *wide = micros;
         return true;
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     return false;

@@ -206,6 +206,7 @@ static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
     case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     return hd_dec_text(v, t.scale, buf);
@@ -222,6 +223,13 @@ const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[6
         return buf;
     }
     struct rt_str s = rt_col_str(c, row);
+    if (c->type.kind == HD_BINARY) {
+        size_t at = (size_t)snprintf(buf, 64, "\\x");
+        for (uint32_t i = 0; i < s.n && i < 28; i++)
+            at += (size_t)snprintf(buf + at, 64 - at, "%02x", (unsigned char)s.p[i]);
+        snprintf(buf + at, 64 - at, s.n > 28 ? "..." : "");
+        return buf;
+    }
     if (s.n <= 60)
         snprintf(buf, 64, "\"%.*s\"", (int)s.n, s.p);
     else

@@ -185,7 +185,7 @@ int seal_prepare_column(struct seal_column *x, struct hd_err *err)
         x->nulls += chunk(x, i)->nulls;
     x->col->base = 0;
     x->col->factor = 1;
-    if (x->col->type.kind == HD_STRING)
+    if (hd_type_is_text(x->col->type))
         return prepare_text(x, err);
     if (hd_type_is_float(x->col->type)) {
         bool single = x->col->type.kind == HD_FLOAT32;

@@ -47,6 +47,13 @@ TYPES = {
     "string_view": (pa.string_view(), ["", "twelve bytes", "more, thirteen", "a string of more than twelve bytes, ü€"],
                     pa.string()),
 }
+BYTES = [b"", b"\0", b"twelve bytes", b"\xff\xc3 and more than twelve bytes"]
+TYPES |= {
+    "binary": (pa.binary(), BYTES, pa.binary()),
+    "large_binary": (pa.large_binary(), BYTES, pa.binary()),
+    "binary_view": (pa.binary_view(), BYTES, pa.binary()),
+    "fixed_size_binary": (pa.binary(4), [b"\0\xff\xc3\0", b"four"], pa.binary()),
+}
 NO_DICTIONARY = {"float16"}  # pyarrow makes none
 
 
@@ -161,6 +168,13 @@ class Types(unittest.TestCase):
         schema = pa.schema([pa.field("v", column.type, nullable=False)])
         with self.assertRaisesRegex(HeddleError, '^t: row 3: column "v" is not nullable, found NULL'):
             self.db.register("t", pa.table([column], schema))
+
+    def test_strings_are_no_binary(self):
+        self.refused(pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(struct.pack("<ii", 0, 1)),
+                                                            pa.py_buffer(b"\xff")]), "byte 1 is not UTF-8")
+        self.db.register("t", pa.table({"v": pa.array([b"\xff"], pa.binary())}))
+        with self.assertRaisesRegex(HeddleError, "binary"):
+            self.db.run({"op": "filter", "input": scan("t"), "pred": "v = 'a'"})
 
     def test_formats_that_are_not_taken(self):
         for kind, text in ((pa.list_(pa.int32()), "\\+l"), (pa.decimal128(5, -2), "d:5,-2"),

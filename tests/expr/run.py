@@ -30,6 +30,7 @@ COLUMNS = [
     ("t", "date", "1996-02-29"), ("told", "date", "1900-03-01"), ("tnull", "date", None),
     ("ts", "timestamp", "1998-12-31 23:59:58.5"), ("tsnull", "timestamp", None),
     ("tm", "time", "12:34:56.789"), ("tmlast", "time", "23:59:59.999999"), ("tmnull", "time", None),
+    ("b", "binary", "\\x00ff"), ("bempty", "binary", "\\x"), ("bnone", "binary", None), ("btext", "binary", "\\xc3966c"),
     ("yes", "bool", True), ("no", "bool", False), ("bnull", "bool", None),
 ]
 SOURCE = {"op": "values", "columns": [{"name": n, "type": t} for n, t, _ in COLUMNS],

@@ -96,9 +96,10 @@ static size_t width_of(const char *format)
     static const struct {
         const char *format;
         size_t width;
-    } widths[] = {{"c", 1},   {"C", 1},   {"s", 2},        {"S", 2},        {"i", 4},           {"I", 4},
-                  {"f", 4},   {"e", 2},   {"u", 4},        {"U", 8},        {"vu", 16},         {"tdD", 4},
-                  {"tts", 4}, {"ttm", 4}, {"d:9,2,32", 4}, {"d:5,2,64", 8}, {"d:40,2,256", 32}, {"d", 16}};
+    } widths[] = {{"c", 1},   {"C", 1},        {"s", 2},        {"S", 2},           {"i", 4},   {"I", 4},
+                  {"f", 4},   {"e", 2},        {"u", 4},        {"z", 4},           {"Z", 8},   {"w:3", 3},
+                  {"w:", 1},  {"vz", 16},      {"U", 8},        {"vu", 16},         {"tdD", 4}, {"tts", 4},
+                  {"ttm", 4}, {"d:9,2,32", 4}, {"d:5,2,64", 8}, {"d:40,2,256", 32}, {"d", 16}};
     for (size_t i = 0; i < HD_COUNT(widths); i++)
         if (strncmp(format, widths[i].format, strlen(widths[i].format)) == 0)
             return widths[i].width;
@@ -176,7 +177,7 @@ static int64_t views(struct input *in, size_t n, const void **buffers)
 static void make_array(struct input *in, struct ArrowArray *a, const char *format, int64_t rows)
 {
     const void **buffers = block(5 * sizeof *buffers);
-    bool text = *format == 'u' || *format == 'U', view = *format == 'v', nothing = *format == 'n';
+    bool text = strchr("uUzZ", *format) && *format, view = *format == 'v', nothing = *format == 'n';
     *a = (struct ArrowArray){.length = number(in, rows),
                              .offset = number(in, byte(in) % 4),
                              .n_buffers = number(in, text      ? 3
@@ -209,11 +210,53 @@ static void make_array(struct input *in, struct ArrowArray *a, const char *forma
     a->n_children = rarely(in);
 }
 
-static const char *const formats[] = {
-    "b",      "c",          "C",        "s",          "S",  "i",  "I",     "l",     "L",      "f",
-    "g",      "tdD",        "tsu:",     "tsu:UTC",    "u",  "U",  "d:1,0", "d:5,2", "d:18,2", "d:19,2",
-    "d:38,0", "d:12,2,128", "d:39,1",   "+s",         "e",  "vu", "n",     "tdm",   "tsn:",   "tss:Europe/Berlin",
-    "tts",    "d:9,2,32",   "d:5,2,64", "d:40,2,256", "+r", "",   "d:5",   "d:,",   "d:5,2,"};
+static const char *const formats[] = {"b",
+                                      "c",
+                                      "C",
+                                      "s",
+                                      "S",
+                                      "i",
+                                      "I",
+                                      "l",
+                                      "L",
+                                      "f",
+                                      "g",
+                                      "tdD",
+                                      "tsu:",
+                                      "tsu:UTC",
+                                      "u",
+                                      "U",
+                                      "d:1,0",
+                                      "d:5,2",
+                                      "d:18,2",
+                                      "d:19,2",
+                                      "d:38,0",
+                                      "d:12,2,128",
+                                      "d:39,1",
+                                      "+s",
+                                      "z",
+                                      "Z",
+                                      "vz",
+                                      "w:3",
+                                      "w:0",
+                                      "w:-1",
+                                      "w:99999999999",
+                                      "w:",
+                                      "e",
+                                      "vu",
+                                      "n",
+                                      "tdm",
+                                      "tsn:",
+                                      "tss:Europe/Berlin",
+                                      "tts",
+                                      "d:9,2,32",
+                                      "d:5,2,64",
+                                      "d:40,2,256",
+                                      "+r",
+                                      "",
+                                      "d:5",
+                                      "d:,",
+                                      "d:5,2,"};
 
 static void make_schema(struct input *in, struct ArrowSchema *s, const char *format)
 {

@@ -65,6 +65,25 @@ static void add_string(struct hd_strbuf *b, const struct rt_field *f, const unsi
     add_text(b, (const char *)(uintptr_t)w[0], (size_t)w[1]);
 }
 
+/* \x and two digits for each byte; the string's quotes are left out. */
+static void add_binary(struct hd_strbuf *b, const struct rt_field *f, const unsigned char *at)
+{
+    uint64_t w[2];
+    const unsigned char *s;
+    if (f->dict_table) {
+        const struct fe_dict *d = &f->dict_table->cols[f->dict_column].dict;
+        int64_t code = (int64_t)integer_of(f->phys, at);
+        s = (const unsigned char *)d->bytes + d->offsets[code];
+        w[1] = d->offsets[code + 1] - d->offsets[code];
+    } else {
+        memcpy(w, at, sizeof w);
+        s = (const unsigned char *)(uintptr_t)w[0];
+    }
+    hd_strbuf_adds(b, "\\x");
+    for (uint64_t i = 0; i < w[1]; i++)
+        hd_strbuf_addf(b, "%02x", s[i]);
+}
+
 static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_type t, const unsigned char *at)
 {
     char text[HD_TEXT_MAX];
@@ -87,6 +106,7 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
         hd_strbuf_add(b, text, (size_t)hdd_put_f64((u8 *)text, d));
         return;
     case HD_STRING: add_string(b, f, at); return;
+    case HD_BINARY: add_binary(b, f, at); return;
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("type %d", t.kind);

@@ -152,10 +152,10 @@ static void bad_streams_are_refused(void **state)
     const uint8_t valid[] = {1, 0};
     fx_ok(heddle_database_open(d->context, NULL, 0, &db, &e), &e);
     struct fx_batch *b = fx_batch_new(2, 0);
-    fx_add(b, "x", "w:4", v, 4, NULL);
+    fx_add(b, "x", "+w:4", v, 4, NULL);
     fx_stream(&b, 1, &s);
     fx_expect(heddle_database_register(db, "m", &s, 0, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "m",
-              "Arrow format \"w:4\" is not accepted");
+              "Arrow format \"+w:4\" is not accepted");
     b = fx_batch_new(2, 0);
     fx_add(b, "x", "i", v, 4, valid);
     fx_schema(b)->children[0]->flags = 0;

@@ -19,7 +19,7 @@ static const char *cast_text(struct fixture *f, const char *from, const char *te
 {
     struct fe_value v, out;
     struct hd_strbuf b;
-    if (!fe_value_parse(type(from), text, strlen(text), &v))
+    if (!fe_value_parse(NULL, type(from), text, strlen(text), &v))
         return "no value";
     if (!fe_value_cast(&f->arena, &v, type(to), &out))
         return "refused";
@@ -86,7 +86,7 @@ static void texts_are_parsed(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fe_value v;
-        if (fe_value_parse(type(cases[i].type), cases[i].text, strlen(cases[i].text), &v) != cases[i].ok)
+        if (fe_value_parse(NULL, type(cases[i].type), cases[i].text, strlen(cases[i].text), &v) != cases[i].ok)
             fail_msg("%s '%s'", cases[i].type, cases[i].text);
     }
 }
@@ -168,7 +168,7 @@ static void exact_casts_lose_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fe_value v, out;
-        assert_true(fe_value_parse(type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
+        assert_true(fe_value_parse(NULL, type(cases[i].from), cases[i].text, strlen(cases[i].text), &v));
         if (fe_value_cast_exact(&v, type(cases[i].to), &out) != cases[i].exact)
             fail_msg("%s as %s", cases[i].text, cases[i].to);
     }
