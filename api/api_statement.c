@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "frontend/plan_any.h"
 #include "runtime/store/store.h"
 
 /* Of HEDDLE_FRAGMENTS. */
@@ -150,14 +151,28 @@ int heddle_statement_new(heddle_database *db, const heddle_statement_options *o,
     return api_finish(new_statement(db, o, out, &e), &e, err);
 }
 
+/* A plan as it came: JSON text of Heddle's own, or bytes of a form that is to be found out. */
+struct plan_bytes {
+    const void *bytes;
+    size_t size; /* of a text: 0 */
+    bool any;
+};
+
+static int read_bytes(struct heddle_statement *s, struct plan_bytes p, struct fe_plan **plan, struct hd_err *err)
+{
+    const struct fe_catalog *cat = &s->tables->cat;
+    return p.any ? fe_plan_read_any(&s->arena, p.bytes, p.size, cat, plan, err)
+                 : fe_plan_read(&s->arena, p.bytes, cat, plan, err);
+}
+
 /* The tables are those of the database now. */
-static int read_plan(struct heddle_statement *s, const char *json, struct hd_err *err)
+static int read_plan(struct heddle_statement *s, struct plan_bytes p, struct hd_err *err)
 {
     int rc;
     struct fe_plan *plan = NULL;
     double start = api_now_ms();
     s->tables = api_database_snapshot(s->db);
-    HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_read(&s->arena, json, &s->tables->cat, &plan, err));
+    HD_GUARDED(rc, &s->cancel.flag, err, read_bytes(s, p, &plan, err));
     s->read_ms += api_now_ms() - start;
     if (rc == 0) {
         s->plan = plan;
@@ -169,11 +184,11 @@ static int read_plan(struct heddle_statement *s, const char *json, struct hd_err
     return -1;
 }
 
-static int prepare(struct heddle_statement *s, const char *json, struct hd_err *err)
+static int prepare(struct heddle_statement *s, struct plan_bytes p, struct hd_err *err)
 {
     if (s->plan)
         return HD_FAIL(err, USER, NULL, "the statement is prepared already");
-    return read_plan(s, json, err);
+    return read_plan(s, p, err);
 }
 
 int heddle_statement_prepare(heddle_statement *s, const char *plan_json, heddle_error **err)
@@ -182,24 +197,48 @@ int heddle_statement_prepare(heddle_statement *s, const char *plan_json, heddle_
     API_NEED(s, err);
     API_NEED(plan_json, err);
     hd_err_init(&e);
-    return api_statement_finish(s, prepare(s, plan_json, &e), &e, err);
+    return api_statement_finish(s, prepare(s, (struct plan_bytes){plan_json, 0, false}, &e), &e, err);
+}
+
+int heddle_statement_prepare_plan(heddle_statement *s, const void *plan, size_t size, heddle_error **err)
+{
+    struct hd_err e;
+    API_NEED(s, err);
+    API_NEED(plan, err);
+    hd_err_init(&e);
+    return api_statement_finish(s, prepare(s, (struct plan_bytes){plan, size, true}, &e), &e, err);
+}
+
+static int new_prepared(heddle_database *db, struct plan_bytes p, const heddle_statement_options *o,
+                        heddle_statement **out, heddle_error **err)
+{
+    struct hd_err e;
+    struct heddle_statement *s;
+    hd_err_init(&e);
+    int rc = new_statement(db, o, &s, &e);
+    if (rc == 0 && (rc = prepare(s, p, &e)) != 0)
+        heddle_statement_free(s);
+    if (rc == 0)
+        *out = s;
+    return api_finish(rc, &e, err);
 }
 
 int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
                    heddle_statement **out, heddle_error **err)
 {
-    struct hd_err e;
-    struct heddle_statement *s;
     API_NEED(db, err);
     API_NEED(plan_json, err);
     API_NEED(out, err);
-    hd_err_init(&e);
-    int rc = new_statement(db, o, &s, &e);
-    if (rc == 0 && (rc = prepare(s, plan_json, &e)) != 0)
-        heddle_statement_free(s);
-    if (rc == 0)
-        *out = s;
-    return api_finish(rc, &e, err);
+    return new_prepared(db, (struct plan_bytes){plan_json, 0, false}, o, out, err);
+}
+
+int heddle_prepare_plan(heddle_database *db, const void *plan, size_t size, const heddle_statement_options *o,
+                        heddle_statement **out, heddle_error **err)
+{
+    API_NEED(db, err);
+    API_NEED(plan, err);
+    API_NEED(out, err);
+    return new_prepared(db, (struct plan_bytes){plan, size, true}, o, out, err);
 }
 
 int api_statement_ready(const struct heddle_statement *s, struct hd_err *err)

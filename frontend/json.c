@@ -23,7 +23,8 @@ int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *roo
     r->root = NULL;
     hd_cleanup_add(&r->guarded, drop_tree, r);
     *root = (struct fe_json){.index = -1, .r = r};
-    HD_TRY(fe_json_check(text, n, r->class, fe_json_path(root), r->err));
+    HD_TRY(
+        fe_json_check(text, n, r->max_depth ? r->max_depth : FE_JSON_MAX_DEPTH, r->class, fe_json_path(root), r->err));
     r->root = cJSON_ParseWithLength(text, n);
     if (!r->root) /* the text was checked: that is the only reason left */
         return HD_FAIL(r->err, RESOURCE, fe_json_path(root), "out of memory: the system refused to hold the JSON text");

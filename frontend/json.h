@@ -1,4 +1,4 @@
-/* Typed access to JSON text: the only user of cJSON. A value carries the frames that lead to
+/* Typed access to JSON text, through cJSON. A value carries the frames that lead to
  * it (on the caller's stack), rendered as a JSON path only when something fails. Keys are
  * compared case-sensitively; unknown and duplicate keys are errors. Numbers are doubles in
  * cJSON, so integers of 2^53 and beyond, and all decimals, are written as strings. */
@@ -23,6 +23,7 @@ struct fe_json_reader {
     struct hd_err *err;
     enum hd_err_class class; /* of every failure */
     const char *prefix;      /* before the JSON path, e.g. a file name; may be NULL */
+    int max_depth;           /* of the text; 0: FE_JSON_MAX_DEPTH */
     struct fe_subplans *subplans; /* of the operator whose expressions are being read; NULL: they have none */
     struct cJSON *root;
     struct hd_cleanup guarded;
@@ -39,9 +40,9 @@ struct fe_json {
 enum fe_json_kind { FE_JSON_NULL, FE_JSON_BOOL, FE_JSON_NUMBER, FE_JSON_STRING, FE_JSON_ARRAY, FE_JSON_OBJECT };
 
 /* Checks the text strictly (grammar, depth, size, UTF-8, no NUL); reports line and column. */
-int fe_json_check(const char *text, size_t n, enum hd_err_class c, const char *path, struct hd_err *err);
+int fe_json_check(const char *text, size_t n, int max_depth, enum hd_err_class c, const char *path, struct hd_err *err);
 
-/* The reader's first four fields are the caller's; close frees the tree, after failure too. */
+/* The reader's first five fields are the caller's; close frees the tree, after failure too. */
 int fe_json_open(struct fe_json_reader *r, const char *text, struct fe_json *root);
 void fe_json_close(struct fe_json_reader *r);
 

@@ -10,6 +10,7 @@
 
 struct check {
     const char *text, *p, *end;
+    int max_depth;
     enum hd_err_class class;
     const char *path;
     struct hd_err *err;
@@ -173,8 +174,8 @@ static int check_value(struct check *c, int depth);
 
 static int check_container(struct check *c, int depth, bool object, char close)
 {
-    if (depth >= FE_JSON_MAX_DEPTH)
-        return fail_at(c, c->p, "nested deeper than %d levels", FE_JSON_MAX_DEPTH);
+    if (depth >= c->max_depth)
+        return fail_at(c, c->p, "nested deeper than %d levels", c->max_depth);
     c->p++;
     skip_space(c);
     if (at(c, close)) {
@@ -217,9 +218,10 @@ static int check_value(struct check *c, int depth)
     return check_word(c);
 }
 
-int fe_json_check(const char *text, size_t n, enum hd_err_class class, const char *path, struct hd_err *err)
+int fe_json_check(const char *text, size_t n, int max_depth, enum hd_err_class class, const char *path,
+                  struct hd_err *err)
 {
-    struct check c = {text, text, text + n, class, path, err};
+    struct check c = {text, text, text + n, max_depth, class, path, err};
     if (n > FE_JSON_MAX_BYTES)
         return hd_err_set(err, class, __FILE__, __LINE__, path, "expected at most %d bytes of JSON, found %zu",
                           FE_JSON_MAX_BYTES, n);

@@ -312,19 +312,25 @@ static int read_document(struct fe_plan_reader *r, const struct fe_json *v)
     return 0;
 }
 
+int fe_plan_read_value(const struct fe_json *root, const struct fe_catalog *cat, struct fe_plan **out)
+{
+    struct hd_arena *a = root->r->arena;
+    struct fe_plan_reader r = {.arena = a, .err = root->r->err, .cat = cat};
+    r.plan = HD_NEW(a, struct fe_plan);
+    r.plan->arena = a;
+    HD_TRY(read_document(&r, root));
+    *out = r.plan;
+    return 0;
+}
+
 int fe_plan_read(struct hd_arena *a, const char *json, const struct fe_catalog *cat, struct fe_plan **out,
                  struct hd_err *err)
 {
     struct fe_json_reader j = {.arena = a, .err = err, .class = HD_ERR_USER};
-    struct fe_plan_reader r = {.arena = a, .err = err, .cat = cat};
     struct fe_json root;
-    r.plan = HD_NEW(a, struct fe_plan);
-    r.plan->arena = a;
     int rc = fe_json_open(&j, json, &root);
     if (rc == 0)
-        rc = read_document(&r, &root);
+        rc = fe_plan_read_value(&root, cat, out);
     fe_json_close(&j);
-    if (rc == 0)
-        *out = r.plan;
     return rc;
 }

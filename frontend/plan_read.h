@@ -25,6 +25,8 @@ struct fe_plan_reader {
 };
 
 /* plan_read.c */
+/* A plan in JSON, in the arena of its reader. */
+int fe_plan_read_value(const struct fe_json *root, const struct fe_catalog *cat, struct fe_plan **out);
 int fe_read_node(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node **out);
 /* Member that holds an operator. */
 int fe_read_input(struct fe_plan_reader *r, const struct fe_json *v, const char *key, struct fe_node **out);

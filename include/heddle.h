@@ -233,6 +233,15 @@ HEDDLE_API int heddle_statement_prepare(heddle_statement *s, const char *plan_js
 /* Both in one. */
 HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json, const heddle_statement_options *o,
                               heddle_statement **out, heddle_error **err);
+/* The same of a plan of any form, which its bytes tell: Heddle's JSON, Substrait's JSON, Substrait's binary form
+ * (docs/substrait.md). They are read during the call and stay the caller's. */
+HEDDLE_API int heddle_statement_prepare_plan(heddle_statement *s, const void *plan, size_t size, heddle_error **err);
+HEDDLE_API int heddle_prepare_plan(heddle_database *db, const void *plan, size_t size,
+                                   const heddle_statement_options *o, heddle_statement **out, heddle_error **err);
+/* A plan of any form in another one: to is "json", Heddle's JSON. *out is text that ends with a NUL behind
+ * *out_size bytes; heddle_free frees it. Tables are not looked at. */
+HEDDLE_API int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size,
+                              heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
 /* The columns of the rows that heddle_execute gives, and the parameters in the plan's order: a struct
  * type each ("+s"). A list is shown as a string, its JSON text, as heddle_bind takes it. */

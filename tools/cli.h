@@ -65,7 +65,8 @@ struct cli_command {
     const enum cli_option_id *options; /* what it takes; CLI_HELP ends the list */
     int (*run)(const struct cli_args *a, struct cli_error *err);
 };
-extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_bench, cli_params, cli_check, cli_info;
+extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_convert, cli_bench, cli_params, cli_check,
+    cli_info;
 
 /* argv[0] is the command's name. On success *help tells whether only help was asked for. */
 int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a, bool *help,
@@ -98,6 +99,8 @@ bool cli_parse_count(const char *text, int64_t lo, int64_t hi, int64_t *out);
 
 /* The whole file as a NUL-terminated heap string. Fails if it holds a NUL. "-": standard input. */
 int cli_read_file(const char *path, char **text, struct cli_error *err);
+/* The same of any bytes: a NUL stands behind them, too. */
+int cli_read_bytes(const char *path, char **bytes, size_t *size, struct cli_error *err);
 /* A file that is written whole or not at all: what is at path stays until all of the new one is
  * written. Devices, FIFOs and what standard output or standard error write to are written
  * directly (cli_output.c). */
@@ -158,9 +161,9 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
 void cli_session_close(struct cli_session *s);
 /* Options of a statement as the command line gives them. */
 void cli_statement_options(const struct cli_args *a, heddle_statement_options *o);
-/* heddle_prepare under cli_watch, with the time that the command line gives it; says so where a table is
+/* heddle_prepare_plan under cli_watch, with the time that the command line gives it; says so where a table is
  * missing because no database was named. */
-int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan,
+int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,
                 const heddle_statement_options *o, heddle_statement **s, struct cli_error *err);
 /* Ends the watch too. */
 void cli_statement_free(heddle_statement *s);

@@ -128,9 +128,8 @@ static int slurp(FILE *f, char **text, size_t *size)
     return ferror(f) ? -1 : 0;
 }
 
-int cli_read_file(const char *path, char **text, struct cli_error *err)
+int cli_read_bytes(const char *path, char **bytes, size_t *size, struct cli_error *err)
 {
-    size_t size;
     bool standard = strcmp(path, "-") == 0;
     FILE *f = standard ? stdin : fopen(path, "rb");
     if (!f) {
@@ -138,16 +137,25 @@ int cli_read_file(const char *path, char **text, struct cli_error *err)
         err->status = errno == ENOENT || errno == ENOTDIR ? CLI_BAD_INPUT : CLI_FAILED;
         return -1;
     }
-    int rc = slurp(f, text, &size);
+    int rc = slurp(f, bytes, size);
     if (rc)
         cli_fail_errno(err, path, "cannot read");
-    else if (memchr(*text, 0, size))
-        rc = cli_fail(err, CLI_BAD_INPUT, path, "expected text, found a NUL byte");
     if (rc)
-        free(*text);
+        free(*bytes);
     if (!standard)
         fclose(f);
     return rc;
+}
+
+int cli_read_file(const char *path, char **text, struct cli_error *err)
+{
+    size_t size;
+    if (cli_read_bytes(path, text, &size, err))
+        return -1;
+    if (!memchr(*text, 0, size))
+        return 0;
+    free(*text);
+    return cli_fail(err, CLI_BAD_INPUT, path, "expected text, found a NUL byte");
 }
 
 int cli_flush(FILE *f, const char *path, struct cli_error *err)

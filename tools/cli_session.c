@@ -53,24 +53,18 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     o->no_cache = cli_given(a, CLI_NO_CACHE);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), k = strlen(end);
-    return n >= k && strcmp(s + n - k, end) == 0;
-}
-
-int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan,
+int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,
                 const heddle_statement_options *o, heddle_statement **s, struct cli_error *err)
 {
     heddle_error *e = NULL;
     if (heddle_statement_new(database, o, s, &e))
         return cli_adopt(err, e);
     cli_watch(*s, a->option[CLI_TIMEOUT].real);
-    if (heddle_statement_prepare(*s, plan, &e) == 0)
+    if (heddle_statement_prepare_plan(*s, plan, size, &e) == 0)
         return 0;
     cli_adopt(err, e);
     cli_statement_free(*s);
-    if (!cli_given(a, CLI_DB) && err->path && ends_with(err->path, ".table")) {
+    if (!cli_given(a, CLI_DB) && strstr(err->message, "there are no tables")) {
         char *message = cli_format("%s; no database was named (--db DIR)", err->message);
         free(err->message);
         err->message = message;

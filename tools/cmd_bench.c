@@ -98,7 +98,7 @@ static int run_once(const struct bench *b, const char *plan, const char *params,
     heddle_statement *s;
     heddle_error *e = NULL;
     cli_statement_options(b->args, &o);
-    if (cli_prepare(b->args, b->session.database, plan, &o, &s, err))
+    if (cli_prepare(b->args, b->session.database, plan, strlen(plan), &o, &s, err))
         return -1;
     int rc = params && heddle_bind_json(s, params, &e) ? cli_adopt(err, e) : execute(b, s, answer, r, err);
     cli_statement_free(s);

@@ -17,7 +17,7 @@ static int explain_statement(const struct cli_args *a, heddle_statement *s, stru
     return 0;
 }
 
-static int explain_plan(const struct cli_args *a, const char *plan, struct cli_error *err)
+static int explain_plan(const struct cli_args *a, const char *plan, size_t size, struct cli_error *err)
 {
     struct cli_session session;
     heddle_statement_options o;
@@ -25,7 +25,7 @@ static int explain_plan(const struct cli_args *a, const char *plan, struct cli_e
     if (cli_session_open(a, &session, err))
         return -1;
     cli_statement_options(a, &o);
-    int rc = cli_prepare(a, session.database, plan, &o, &s, err);
+    int rc = cli_prepare(a, session.database, plan, size, &o, &s, err);
     if (!rc) {
         rc = explain_statement(a, s, err);
         cli_statement_free(s);
@@ -37,9 +37,10 @@ static int explain_plan(const struct cli_args *a, const char *plan, struct cli_e
 static int run(const struct cli_args *a, struct cli_error *err)
 {
     char *plan;
-    if (cli_read_file(a->operands[0], &plan, err))
+    size_t size;
+    if (cli_read_bytes(a->operands[0], &plan, &size, err))
         return -1;
-    int rc = explain_plan(a, plan, err);
+    int rc = explain_plan(a, plan, size, err);
     free(plan);
     return rc;
 }
@@ -51,10 +52,10 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_explain = {
     .name = "explain",
-    .operands = "PLAN.json",
+    .operands = "PLAN",
     .summary = "show what is made of a plan",
-    .about = "Prints the stages that the plan in PLAN.json (- is standard input) goes through,\n"
-             "without running it. The default is --dump plan,pipelines.\n"
+    .about = "Prints the stages that the plan in PLAN (- is standard input; Heddle's JSON, or Substrait in\n"
+             "JSON or binary) goes through, without running it. The default is --dump plan,pipelines.\n"
              "\n"
              "  heddle explain q3.json --db tpch1\n"
              "  heddle explain q3.json --db tpch1 --dump llvm-opt",

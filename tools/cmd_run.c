@@ -95,13 +95,13 @@ static int run_statement(const struct cli_args *a, heddle_statement *s, struct c
     return 0;
 }
 
-static int run_plan(const struct cli_args *a, const struct cli_session *session, const char *plan,
+static int run_plan(const struct cli_args *a, const struct cli_session *session, const char *plan, size_t size,
                     struct cli_error *err)
 {
     heddle_statement_options o;
     heddle_statement *s;
     cli_statement_options(a, &o);
-    if (cli_prepare(a, session->database, plan, &o, &s, err))
+    if (cli_prepare(a, session->database, plan, size, &o, &s, err))
         return -1;
     int rc = run_statement(a, s, err);
     cli_statement_free(s);
@@ -112,13 +112,14 @@ static int run_single(const struct cli_args *a, struct cli_error *err)
 {
     struct cli_session session;
     char *plan;
+    size_t size;
     if (a->n_operands == 0)
-        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected PLAN.json or --batch FILE (see heddle run --help)");
-    if (cli_read_file(a->operands[0], &plan, err))
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "expected PLAN or --batch FILE (see heddle run --help)");
+    if (cli_read_bytes(a->operands[0], &plan, &size, err))
         return -1;
     int rc = cli_session_open(a, &session, err);
     if (!rc) {
-        rc = run_plan(a, &session, plan, err);
+        rc = run_plan(a, &session, plan, size, err);
         cli_session_close(&session);
     }
     free(plan);
@@ -156,10 +157,11 @@ static const enum cli_option_id options[] = {
 
 const struct cli_command cli_run = {
     .name = "run",
-    .operands = "PLAN.json",
+    .operands = "PLAN",
     .summary = "run a plan and print its rows",
-    .about = "Runs the plan in PLAN.json (- is standard input) and prints its rows. Without --db\n"
-             "there are no tables, only the plan's own values.\n"
+    .about = "Runs the plan in PLAN (- is standard input) and prints its rows. It is one of Heddle's in\n"
+             "JSON, or of Substrait's in JSON or binary: the file's content tells. Without --db there\n"
+             "are no tables, only the plan's own values.\n"
              "\n"
              "  heddle run q6.json --db tpch1\n"
              "  heddle run q6.json --db tpch1 -p date=1995-01-01 --format csv\n"

@@ -80,7 +80,7 @@ static int prepare(struct job *j, struct cli_error *err)
     cli_statement_options(j->args, &o);
     if (get_threads(j, &o.threads, err) || plan_text(j, &plan, err))
         return -1;
-    int rc = cli_prepare(j->args, j->session->database, plan, &o, &j->statement, err);
+    int rc = cli_prepare(j->args, j->session->database, plan, strlen(plan), &o, &j->statement, err);
     free(plan);
     return rc;
 }

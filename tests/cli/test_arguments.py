@@ -7,7 +7,7 @@ import cli
 
 
 class Help(cli.CliTest):
-    COMMANDS = ("gen", "load", "run", "explain", "bench", "params", "check", "info")
+    COMMANDS = ("gen", "load", "run", "explain", "convert", "bench", "params", "check", "info")
 
     def test_help_lists_every_command(self):
         out, err = self.run_cli("--help")
@@ -44,7 +44,7 @@ class BadArguments(cli.CliTest):
             (["run", "a", "--fromat=csv"],
              'unknown option "--fromat=csv" (did you mean "--format"?) (see heddle run --help)'),
             (["--weave"], 'unknown option "--weave" (see heddle --help)'),
-            (["run"], "expected PLAN.json or --batch FILE (see heddle run --help)"),
+            (["run"], "expected PLAN or --batch FILE (see heddle run --help)"),
             (["run", "a", "b"], 'unexpected argument "b" (see heddle run --help)'),
             (["run", "a", "--weave"], 'unknown option "--weave" (see heddle run --help)'),
             (["run", "a", "-W"], 'unknown option "-W" (see heddle run --help)'),
@@ -115,7 +115,7 @@ class BadArguments(cli.CliTest):
     def test_plan_with_nul(self):
         self.write("nul.json", "{}\0")
         self.assertEqual(self.fail_cli("run", "nul.json"),
-                         "nul.json: expected text, found a NUL byte")
+                         "$: expected a plan of Heddle (JSON) or of Substrait (JSON or binary), found a NUL byte in a text")
 
     def test_parameter_without_value(self):
         self.write("p.json", cli.plan(cli.EVERY_TYPE))

@@ -1,0 +1,35 @@
+/* Plans from one form to another, without tables. */
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "frontend/plan_any.h"
+
+static int convert(const void *plan, size_t size, struct hd_strbuf *text, struct hd_err *err)
+{
+    struct hd_arena arena;
+    int rc;
+    hd_arena_init(&arena);
+    HD_GUARDED(rc, NULL, err, fe_plan_convert(&arena, plan, size, text, err));
+    hd_arena_release(&arena);
+    return rc;
+}
+
+int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size, heddle_error **err)
+{
+    struct hd_err e;
+    struct hd_strbuf text;
+    API_NEED(plan, err);
+    API_NEED(to, err);
+    API_NEED(out, err);
+    API_NEED(out_size, err);
+    hd_err_init(&e);
+    hd_strbuf_init(&text);
+    int rc = strcmp(to, "json") == 0 ? convert(plan, size, &text, &e)
+                                     : HD_FAIL(&e, USER, NULL, "to: expected json, found \"%.60s\"", to);
+    if (rc == 0) {
+        *out_size = text.n;
+        *out = hd_strbuf_detach(&text);
+    }
+    hd_strbuf_release(&text);
+    return api_finish(rc, &e, err);
+}

@@ -1,0 +1,102 @@
+#include "frontend/plan_any.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "frontend/plan_read.h"
+#include "frontend/substrait.h"
+#include "frontend/substrait_binary.h"
+
+enum { SUBSTRAIT_MAX_DEPTH = 900 }; /* of its JSON, where each call is four levels */
+
+/* What the bytes are made to: a plan of Heddle's. */
+struct document {
+    struct fe_json_reader reader, translated;
+    struct fe_json root;
+    struct cJSON *plan;         /* NULL: they are one */
+    struct sub_origin *origins; /* of a plan that was translated */
+};
+
+static size_t blanks(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && memchr(" \t\r\n", s[i], 4))
+        i++;
+    return i;
+}
+
+/* Not mistaken for binary: there, the length of a message may be a brace, but no quote begins one. */
+static bool is_object(const char *s, size_t n)
+{
+    size_t i = blanks(s, n);
+    if (i == n || s[i] != '{')
+        return false;
+    size_t k = i + 1 + blanks(s + i + 1, n - i - 1);
+    return k < n && (s[k] == '"' || s[k] == '}');
+}
+
+static int open_text(struct document *d, const char *bytes, size_t size, struct hd_err *err)
+{
+    if (memchr(bytes, 0, size))
+        return HD_FAIL(err, USER, "$",
+                       "expected a plan of Heddle (JSON) or of Substrait (JSON or binary), found a NUL byte in a text");
+    const char *text = hd_strndup(d->reader.arena, bytes, size);
+    d->reader.max_depth = strstr(text, "\"relations\"") ? SUBSTRAIT_MAX_DEPTH : FE_JSON_MAX_DEPTH;
+    HD_TRY(fe_json_open(&d->reader, text, &d->root));
+    if (sub_is_plan(&d->root))
+        return sub_translate(&d->root, &d->plan, &d->origins);
+    return fe_json_check(text, size, FE_JSON_MAX_DEPTH, HD_ERR_USER, "$", err);
+}
+
+static int open_binary(struct document *d, const void *bytes, size_t size, struct hd_err *err)
+{
+    struct cJSON *tree;
+    HD_TRY(sub_read_binary(d->reader.arena, bytes, size, &tree, err));
+    d->root = (struct fe_json){.item = tree, .index = -1, .r = &d->reader};
+    return sub_translate(&d->root, &d->plan, &d->origins);
+}
+
+static int open_document(struct document *d, struct hd_arena *a, const void *bytes, size_t size, struct hd_err *err)
+{
+    *d = (struct document){.reader = {.arena = a, .err = err, .class = HD_ERR_USER}};
+    d->translated = d->reader;
+    if (!is_object(bytes, size) && sub_is_binary(bytes, size))
+        HD_TRY(open_binary(d, bytes, size, err));
+    else
+        HD_TRY(open_text(d, bytes, size, err));
+    if (d->plan)
+        d->root = (struct fe_json){.item = d->plan, .index = -1, .r = &d->translated};
+    return 0;
+}
+
+int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const struct fe_catalog *cat,
+                     struct fe_plan **out, struct hd_err *err)
+{
+    struct document d;
+    int rc = open_document(&d, a, bytes, size, err);
+    if (rc == 0 && (rc = fe_plan_read_value(&d.root, cat, out)) != 0 && d.plan)
+        sub_map_error(d.plan, d.origins, err);
+    fe_json_close(&d.reader);
+    return rc;
+}
+
+static int print(const struct document *d, struct hd_strbuf *out, struct hd_err *err)
+{
+    char *text = cJSON_Print(d->root.item);
+    if (!text)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    hd_strbuf_adds(out, text);
+    hd_strbuf_addc(out, '\n');
+    cJSON_free(text);
+    return 0;
+}
+
+int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct document d;
+    int rc = open_document(&d, a, bytes, size, err);
+    if (rc == 0)
+        rc = print(&d, out, err);
+    fe_json_close(&d.reader);
+    return rc;
+}

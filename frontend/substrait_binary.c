@@ -1,0 +1,358 @@
+/* The wire format: https://protobuf.dev/programming-guides/encoding; the JSON form: .../json. */
+#include "frontend/substrait_binary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/json.h"
+#include "frontend/json_make.h"
+#include "runtime/base/utf8.h"
+
+/* ---- the table ------------------------------------------------------------------------- */
+
+enum message {
+#define T_MESSAGE(id) M_##id,
+#include "frontend/substrait_fields.def"
+    M_COUNT,
+    M_NONE
+};
+enum kind { K_BOOL, K_INT32, K_INT64, K_UINT32, K_FLOAT, K_DOUBLE, K_STRING, K_BYTES, K_ENUM, K_MESSAGE };
+enum { ONE, MANY };
+
+/* Of T_FIELD's type, whichever it is. */
+enum value_type {
+#define T_MESSAGE(id) V_##id = M_##id,
+#include "frontend/substrait_fields.def"
+    V_NONE = M_NONE,
+    V_Nullability,
+    V_AggregationPhase,
+    V_AggregationInvocation,
+    V_BoundsType,
+    V_SortDirection,
+    V_FailureBehavior,
+    V_PredicateOp,
+    V_ReductionOp,
+    V_ComparisonOp,
+    V_JoinType,
+    V_SetOp
+};
+
+static const struct field {
+    const char *name;
+    unsigned number;
+    unsigned char kind; /* enum kind */
+    bool many;
+    short type; /* enum value_type */
+} fields[] = {
+#define T_FIELD(message, number, name, kind, type, many) {name, number, K_##kind, many, V_##type},
+#include "frontend/substrait_fields.def"
+};
+
+static const struct {
+    short type;
+    int number;
+    const char *name;
+} enums[] = {
+#define T_ENUM(type, number, name) {V_##type, number, name},
+#include "frontend/substrait_fields.def"
+};
+
+/* Where the fields of a message begin: constants that count rows, of which a message's own takes no number. */
+enum {
+#define T_MESSAGE(id)                 AT_##id, BEFORE_##id = AT_##id - 1,
+#define T_FIELD(message, number, ...) ROW_##message##_##number,
+#include "frontend/substrait_fields.def"
+    FIELDS
+};
+static const struct {
+    const char *name;
+    short first;
+} messages[] = {
+#define T_MESSAGE(id) {#id, AT_##id},
+#include "frontend/substrait_fields.def"
+    {"", FIELDS},
+};
+_Static_assert(sizeof fields / sizeof fields[0] == FIELDS, "each row has its number");
+
+static const struct field *find_field(enum message m, uint64_t number)
+{
+    for (int i = messages[m].first; i < messages[m + 1].first; i++)
+        if (fields[i].number == number)
+            return &fields[i];
+    return NULL;
+}
+
+static const char *enum_name(short type, int32_t number)
+{
+    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++)
+        if (enums[i].type == type && enums[i].number == number)
+            return enums[i].name;
+    return NULL;
+}
+
+/* ---- the wire -------------------------------------------------------------------------- */
+
+enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+struct reader {
+    const uint8_t *begin, *p, *end; /* end: of the message that is being read */
+    struct hd_arena *arena;
+    struct hd_err *err;
+    int depth;
+};
+
+static int fail(const struct reader *r, const char *what, const char *field)
+{
+    char path[48];
+    snprintf(path, sizeof path, "byte %zu", (size_t)(r->p - r->begin));
+    return HD_FAIL(r->err, USER, path, "Substrait in binary form: %s%s%s", what, field ? ", in " : "",
+                   field ? field : "");
+}
+
+static int read_varint(struct reader *r, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        if (r->p == r->end)
+            return fail(r, "expected a number, found the end", NULL);
+        uint8_t b = *r->p++;
+        if (shift == 63 && b > 1)
+            return fail(r, "a number has more than 64 bits", NULL);
+        v |= (uint64_t)(b & 127) << shift;
+        if (b < 128) {
+            *out = v;
+            return 0;
+        }
+    }
+    return fail(r, "a number has more than 10 bytes", NULL);
+}
+
+static int read_length(struct reader *r, size_t *out)
+{
+    uint64_t n;
+    HD_TRY(read_varint(r, &n));
+    if (n > (uint64_t)(r->end - r->p))
+        return fail(r, "a value is longer than what holds it", NULL);
+    *out = (size_t)n;
+    return 0;
+}
+
+static int skip_fixed(struct reader *r, size_t n)
+{
+    if ((size_t)(r->end - r->p) < n)
+        return fail(r, "a value is cut", NULL);
+    r->p += n;
+    return 0;
+}
+
+static int skip_value(struct reader *r, unsigned wire)
+{
+    uint64_t v;
+    size_t n = 0;
+    switch (wire) {
+    case WIRE_VARINT: return read_varint(r, &v);
+    case WIRE_64: return skip_fixed(r, 8);
+    case WIRE_BYTES: HD_TRY(read_length(r, &n)); return skip_fixed(r, n);
+    case WIRE_32: return skip_fixed(r, 4);
+    }
+    return fail(r, "a field's tag is none", NULL);
+}
+
+/* ---- values ---------------------------------------------------------------------------- */
+
+static struct cJSON *number_text(struct reader *r, const char *format, long long v)
+{
+    return fe_make_text(r->arena, hd_asprintf(r->arena, format, v));
+}
+
+static struct cJSON *real(struct reader *r, double d)
+{
+    if (isnan(d))
+        return fe_make_string(r->arena, "NaN");
+    if (isinf(d))
+        return fe_make_string(r->arena, d > 0 ? "Infinity" : "-Infinity");
+    return fe_make_number(r->arena, d);
+}
+
+static int read_real(struct reader *r, bool is_double, struct cJSON **out)
+{
+    double d;
+    float f;
+    const uint8_t *p = r->p;
+    HD_TRY(skip_fixed(r, is_double ? sizeof d : sizeof f));
+    if (is_double)
+        memcpy(&d, p, sizeof d);
+    else
+        memcpy(&f, p, sizeof f);
+    *out = real(r, is_double ? d : (double)f);
+    return 0;
+}
+
+static struct cJSON *varint_value(struct reader *r, const struct field *f, uint64_t v)
+{
+    const char *name;
+    if (f->kind == K_BOOL)
+        return fe_make_bool(r->arena, v != 0);
+    if (f->kind == K_INT64)
+        return number_text(r, "%lld", (long long)v);
+    if (f->kind == K_ENUM && (name = enum_name(f->type, (int32_t)v)))
+        return fe_make_string(r->arena, name);
+    return fe_make_number(r->arena, f->kind == K_UINT32 ? (double)(uint32_t)v : (double)(int32_t)v);
+}
+
+static char *base64(struct hd_arena *a, const uint8_t *p, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *s = hd_alloc(a, (n + 2) / 3 * 4 + 1), *to = s;
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t w = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+        *to++ = digits[w >> 18];
+        *to++ = digits[w >> 12 & 63];
+        *to++ = i + 1 < n ? digits[w >> 6 & 63] : '=';
+        *to++ = i + 2 < n ? digits[w & 63] : '=';
+    }
+    *to = 0;
+    return s;
+}
+
+static int read_text(struct reader *r, const struct field *f, size_t n, struct cJSON **out)
+{
+    const char *s = (const char *)r->p;
+    if (memchr(s, 0, n) || hd_utf8_check(s, n) != n)
+        return fail(r, "a text is not UTF-8 without NUL", f->name);
+    *out = fe_make_text(r->arena, hd_strndup(r->arena, s, n));
+    return skip_fixed(r, n);
+}
+
+static int read_message(struct reader *r, enum message m, struct cJSON **out);
+
+static int read_nested(struct reader *r, const struct field *f, size_t n, struct cJSON **out)
+{
+    const uint8_t *end = r->end;
+    if (r->depth >= SUB_MAX_DEPTH)
+        return fail(r, "messages are nested too deep", f->name);
+    r->depth++;
+    r->end = r->p + n;
+    HD_TRY(read_message(r, (enum message)f->type, out));
+    r->depth--;
+    r->end = end;
+    return 0;
+}
+
+static unsigned wire_of(const struct field *f)
+{
+    switch ((enum kind)f->kind) {
+    case K_BOOL:
+    case K_INT32:
+    case K_INT64:
+    case K_UINT32:
+    case K_ENUM: return WIRE_VARINT;
+    case K_FLOAT: return WIRE_32;
+    case K_DOUBLE: return WIRE_64;
+    case K_STRING:
+    case K_BYTES:
+    case K_MESSAGE: break;
+    }
+    return WIRE_BYTES;
+}
+
+static int read_value(struct reader *r, const struct field *f, struct cJSON **out)
+{
+    size_t n = 0;
+    uint64_t v;
+    switch (wire_of(f)) {
+    case WIRE_VARINT:
+        HD_TRY(read_varint(r, &v));
+        *out = varint_value(r, f, v);
+        return 0;
+    case WIRE_32:
+    case WIRE_64: return read_real(r, f->kind == K_DOUBLE, out);
+    }
+    HD_TRY(read_length(r, &n));
+    if (f->kind == K_MESSAGE)
+        return read_nested(r, f, n, out);
+    if (f->kind == K_STRING)
+        return read_text(r, f, n, out);
+    *out = fe_make_text(r->arena, base64(r->arena, r->p, n));
+    return skip_fixed(r, n);
+}
+
+/* Repeated numbers in one value. */
+static int read_packed(struct reader *r, const struct field *f, struct cJSON *list)
+{
+    size_t n = 0;
+    const uint8_t *end = r->end;
+    HD_TRY(read_length(r, &n));
+    r->end = r->p + n;
+    while (r->p < r->end) {
+        struct cJSON *v;
+        HD_TRY(read_value(r, f, &v));
+        fe_push(list, v);
+    }
+    r->end = end;
+    return 0;
+}
+
+static int read_field(struct reader *r, const struct field *f, unsigned wire, struct cJSON *object)
+{
+    struct cJSON *v, *there = fe_member(object, f->name);
+    if (!f->many) {
+        if (wire != wire_of(f))
+            return fail(r, "a value is of another kind than its field", f->name);
+        if (there)
+            return fail(r, "a field is there twice", f->name);
+        HD_TRY(read_value(r, f, &v));
+        fe_put(object, f->name, v);
+        return 0;
+    }
+    if (!there)
+        fe_put(object, f->name, there = fe_make_list(r->arena));
+    if (wire == WIRE_BYTES && wire_of(f) != WIRE_BYTES)
+        return read_packed(r, f, there);
+    if (wire != wire_of(f))
+        return fail(r, "a value is of another kind than its field", f->name);
+    HD_TRY(read_value(r, f, &v));
+    fe_push(there, v);
+    return 0;
+}
+
+/* Up to r->end. */
+static int read_message(struct reader *r, enum message m, struct cJSON **out)
+{
+    struct cJSON *object = fe_make_object(r->arena);
+    while (r->p < r->end) {
+        uint64_t tag;
+        HD_TRY(read_varint(r, &tag));
+        const struct field *f = find_field(m, tag >> 3);
+        if (f)
+            HD_TRY(read_field(r, f, tag & 7, object));
+        else
+            HD_TRY(skip_value(r, tag & 7));
+    }
+    *out = object;
+    return 0;
+}
+
+/* ---- plans ----------------------------------------------------------------------------- */
+
+/* Begins with a field of Plan that has a length, and is not what a text is: tags and lengths are control characters. */
+bool sub_is_binary(const void *bytes, size_t size)
+{
+    const uint8_t *p = bytes;
+    if (size < 2 || (p[0] & 7) != WIRE_BYTES || !find_field(M_Plan, p[0] >> 3))
+        return false;
+    for (size_t i = 0; i < size && i < 256; i++)
+        if (p[i] < 32 && p[i] != '\t' && p[i] != '\n' && p[i] != '\r')
+            return true;
+    return false;
+}
+
+int sub_read_binary(struct hd_arena *a, const void *bytes, size_t size, struct cJSON **out, struct hd_err *err)
+{
+    struct reader r = {bytes, bytes, (const uint8_t *)bytes + size, a, err, 0};
+    if (size > FE_JSON_MAX_BYTES)
+        return HD_FAIL(err, USER, "byte 0", "expected at most %d bytes of Substrait, found %zu", FE_JSON_MAX_BYTES,
+                       size);
+    return read_message(&r, M_Plan, out);
+}

@@ -1,0 +1,18 @@
+/* Substrait's binary form (protobuf) as the JSON value that its JSON form would be. Driven by substrait_fields.def; fields
+ * that the table does not have are skipped, as protobuf's readers do. */
+#ifndef HEDDLE_FRONTEND_SUBSTRAIT_BINARY_H
+#define HEDDLE_FRONTEND_SUBSTRAIT_BINARY_H
+
+#include "runtime/base/arena.h"
+#include "runtime/base/err.h"
+
+enum { SUB_MAX_DEPTH = 400 }; /* of messages in each other */
+
+struct cJSON;
+
+/* Whether bytes that are no JSON text may be a binary plan. */
+bool sub_is_binary(const void *bytes, size_t size);
+/* The tree lies in the arena. Failures are of class USER, with the byte in their path. */
+int sub_read_binary(struct hd_arena *a, const void *bytes, size_t size, struct cJSON **out, struct hd_err *err);
+
+#endif

@@ -1,0 +1,321 @@
+/* Expressions as trees. */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/substrait_read.h"
+#include "runtime/base/vec.h"
+
+typedef int expr_rule(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out);
+
+/* ---- columns ----------------------------------------------------------------------------- */
+
+static int find_field(const struct fe_json *at, const struct sub_scope *s, int64_t number, const char **out)
+{
+    int left = s->input ? s->input->n : 0, all = left + (s->right ? s->right->n : 0);
+    if (number < 0 || number >= all)
+        return fe_json_fail(at, "expected a field below %d, found %lld", all, (long long)number);
+    *out = number < left ? s->input->cols[number] : s->right->cols[number - left];
+    return 0;
+}
+
+static int selection(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json direct, field, m;
+    int64_t number;
+    const char *name = NULL;
+    if (fe_json_get(v, "outerReference", &m))
+        return sub_refuse(t, &m, "correlated subqueries are not supported: their producer has to make joins of them");
+    if (fe_json_get(v, "expression", &m))
+        return sub_refuse(t, &m, "fields of values are not supported");
+    if (!fe_json_get(v, "directReference", &direct))
+        return sub_refuse(t, v, "expected a direct reference");
+    if (!fe_json_get(&direct, "structField", &field))
+        return sub_refuse(t, &direct, "expected a reference to a field of the input");
+    if (fe_json_get(&field, "child", &m))
+        return sub_refuse(t, &m, "fields of values are not supported");
+    HD_TRY(sub_int(&field, "field", &number));
+    HD_TRY(find_field(&field, s, number, &name));
+    *out = sub_make_col(t, name);
+    return 0;
+}
+
+const char *sub_column_of(const struct cJSON *x)
+{
+    return fe_member_text(x, "col");
+}
+
+struct cJSON *sub_key(struct sub *t, struct cJSON *x)
+{
+    const char *column = sub_column_of(x);
+    if (column)
+        return fe_make_string(t->arena, column);
+    struct cJSON *key = fe_make_object(t->arena);
+    fe_put(key, "expr", x);
+    return key;
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+static int argument(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json m;
+    if (fe_json_get(v, "value", &m))
+        return sub_expr(t, &m, s, out);
+    if (fe_json_get(v, "enum", &m)) {
+        *out = fe_make_object(t->arena);
+        fe_put(*out, "lit", fe_make_string(t->arena, sub_text(v, "enum")));
+        return 0;
+    }
+    return sub_refuse(t, v, "expected an argument that is a value or an enum");
+}
+
+static int scalar_function(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json reference, list, m;
+    HD_VEC(struct cJSON *) args = {0};
+    const char *name = sub_function_name(t, v, &reference);
+    if (!name)
+        return -1;
+    bool some = sub_list(v, "arguments", &list), old = !some && sub_list(v, "args", &list);
+    for (bool more = (some || old) && fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        struct cJSON *x;
+        HD_TRY(old ? sub_expr(t, &m, s, &x) : argument(t, &m, s, &x));
+        hd_vec_push(t->arena, &args, x);
+    }
+    return sub_scalar_function(t, &reference, name, args.n, args.v, out);
+}
+
+static int window_function(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    const char *column;
+    HD_TRY(t->window(t, v, v, s, &column));
+    *out = sub_make_col(t, column);
+    return 0;
+}
+
+/* ---- forms ------------------------------------------------------------------------------- */
+
+static int literal(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    (void)s;
+    return sub_literal(t, v, out);
+}
+
+static int cast(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json type, input;
+    struct cJSON *x;
+    const char *name;
+    HD_TRY(fe_json_need(v, "type", &type));
+    HD_TRY(fe_json_need(v, "input", &input));
+    if (strcmp(sub_text(v, "failureBehavior"), "FAILURE_BEHAVIOR_RETURN_NULL") == 0)
+        return sub_refuse(t, v, "casts that give NULL where they fail are not supported");
+    HD_TRY(sub_type(t, &type, &name));
+    HD_TRY(sub_expr(t, &input, s, &x));
+    *out = sub_call(t, "cast", x, NULL);
+    fe_put(*out, "type", fe_make_string(t->arena, name));
+    return 0;
+}
+
+static int if_then(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json ifs, m, part;
+    struct cJSON *x;
+    *out = sub_call(t, "case", NULL);
+    HD_TRY(fe_json_need(v, "ifs", &ifs));
+    for (bool more = fe_json_first(&ifs, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(fe_json_need(&m, "if", &part));
+        HD_TRY(sub_expr(t, &part, s, &x));
+        sub_add_arg(*out, x);
+        HD_TRY(fe_json_need(&m, "then", &part));
+        HD_TRY(sub_expr(t, &part, s, &x));
+        sub_add_arg(*out, x);
+    }
+    if (!fe_json_get(v, "else", &part))
+        return 0;
+    HD_TRY(sub_expr(t, &part, s, &x));
+    sub_add_arg(*out, x);
+    return 0;
+}
+
+/* The value is there once for each case: its computation is one in the planner. */
+static int switch_expression(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json ifs, m, part;
+    struct cJSON *match, *x, *when;
+    *out = sub_call(t, "case", NULL);
+    HD_TRY(fe_json_need(v, "match", &part));
+    HD_TRY(sub_expr(t, &part, s, &match));
+    HD_TRY(fe_json_need(v, "ifs", &ifs));
+    for (bool more = fe_json_first(&ifs, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(fe_json_need(&m, "if", &part));
+        HD_TRY(sub_literal(t, &part, &when));
+        HD_TRY(fe_json_need(&m, "then", &part));
+        HD_TRY(sub_expr(t, &part, s, &x));
+        sub_add_arg(*out, sub_call(t, "=", fe_copy_json(t->arena, match), when, NULL));
+        sub_add_arg(*out, x);
+    }
+    if (!fe_json_get(v, "else", &part))
+        return 0;
+    HD_TRY(sub_expr(t, &part, s, &x));
+    sub_add_arg(*out, x);
+    return 0;
+}
+
+static int singular_or_list(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json value, options, m;
+    struct cJSON *x;
+    HD_TRY(fe_json_need(v, "value", &value));
+    HD_TRY(sub_expr(t, &value, s, &x));
+    if (!sub_list(v, "options", &options)) { /* of no values: false */
+        *out = fe_make_object(t->arena);
+        fe_put(*out, "lit", fe_make_bool(t->arena, false));
+        return 0;
+    }
+    *out = sub_call(t, "in", x, NULL);
+    for (bool more = fe_json_first(&options, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(sub_expr(t, &m, s, &x));
+        sub_add_arg(*out, x);
+    }
+    return 0;
+}
+
+/* $1 is the parameter p1: references count from 0. */
+static int dynamic_parameter(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json type;
+    int64_t number;
+    const char *name, *type_name;
+    HD_TRY(sub_int(v, "parameterReference", &number));
+    if (number < 0 || number >= FE_JSON_MAX_MEMBERS)
+        return fe_json_fail(v, "expected a parameter below %d", FE_JSON_MAX_MEMBERS);
+    name = hd_asprintf(t->arena, "p%d", (int)number + 1);
+    if (!fe_json_get(v, "type", &type) || fe_json_length(&type) == 0)
+        return fe_json_fail(v, "parameter $%d has no type; cast it where it stands", (int)number + 1);
+    HD_TRY(sub_type(t, &type, &type_name));
+    struct cJSON *declared = fe_member(t->params, name);
+    if (!declared) {
+        declared = fe_make_object(t->arena);
+        fe_put(declared, "type", fe_make_string(t->arena, type_name));
+        if (s->input && sub_type_nullable(&type)) /* not where a plain number is wanted */
+            fe_put(declared, "nullable", fe_make_bool(t->arena, true));
+        fe_put(t->params, name, declared);
+    } else if (strcmp(fe_member_text(declared, "type"), type_name) != 0) {
+        return fe_json_fail(v, "parameter $%d is of type %s and of %s; cast it where it stands", (int)number + 1,
+                            fe_member_text(declared, "type"), type_name);
+    }
+    *out = fe_make_object(t->arena);
+    fe_put(*out, "param", fe_make_string(t->arena, name));
+    return 0;
+}
+
+/* ---- subqueries -------------------------------------------------------------------------- */
+
+/* The subquery's row stands beside each row of the input. */
+static int scalar_subquery(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct sub_rel r;
+    HD_TRY(sub_input(t, v, "input", &r));
+    if (r.n != 1)
+        return fe_json_fail(v, "expected a subquery of one column, found %d", r.n);
+    struct cJSON *join = sub_make_op(t, "join");
+    sub_narrow(t, &r);
+    fe_put(join, "kind", fe_make_string(t->arena, r.one_row ? "inner" : "left"));
+    fe_put(join, "single", fe_make_bool(t->arena, true));
+    fe_put(join, "left", s->input->node);
+    fe_put(join, "right", r.node);
+    s->input->node = join;
+    s->input->exact = false;
+    s->window = NULL;
+    *out = sub_make_col(t, r.cols[0]);
+    return 0;
+}
+
+static int may_ask(struct sub *t, const struct fe_json *v, const struct sub_scope *s)
+{
+    t->subplans++;
+    return s->place ? sub_refuse(t, v, "subqueries with IN or EXISTS are not supported in %s", s->place) : 0;
+}
+
+static int in_subplan(struct sub *t, const struct fe_json *v, const char *key, struct cJSON *needle, struct cJSON **out)
+{
+    struct sub_rel r;
+    HD_TRY(sub_input(t, v, key, &r));
+    if (r.n != 1)
+        return sub_refuse(t, v, "expected a subquery of one column, found %d", r.n);
+    sub_narrow(t, &r);
+    *out = sub_call(t, "in", needle, NULL);
+    fe_put(*out, "plan", r.node);
+    return 0;
+}
+
+static int in_predicate(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json needles, m;
+    struct cJSON *x;
+    HD_TRY(may_ask(t, v, s));
+    HD_TRY(fe_json_need(v, "needles", &needles));
+    if (fe_json_length(&needles) != 1 || !fe_json_first(&needles, &m))
+        return sub_refuse(t, &needles, "IN of several columns is not supported");
+    HD_TRY(sub_expr(t, &m, s, &x));
+    return in_subplan(t, v, "haystack", x, out);
+}
+
+static int set_predicate(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct sub_rel r;
+    HD_TRY(may_ask(t, v, s));
+    if (strcmp(sub_text(v, "predicateOp"), "PREDICATE_OP_EXISTS") != 0)
+        return sub_refuse(t, v, "expected the predicate EXISTS, found %s", sub_text(v, "predicateOp"));
+    HD_TRY(sub_input(t, v, "tuples", &r));
+    *out = sub_make_op(t, "exists");
+    fe_put(*out, "plan", r.node);
+    return 0;
+}
+
+/* = any is IN, <> all NOT IN. */
+static int set_comparison(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    struct fe_json left;
+    struct cJSON *x;
+    const char *how = sub_text(v, "reductionOp"), *what = sub_text(v, "comparisonOp");
+    bool any = strcmp(how, "REDUCTION_OP_ANY") == 0 && strcmp(what, "COMPARISON_OP_EQ") == 0;
+    HD_TRY(may_ask(t, v, s));
+    if (!any && (strcmp(how, "REDUCTION_OP_ALL") != 0 || strcmp(what, "COMPARISON_OP_NE") != 0))
+        return sub_refuse(t, v, "of comparisons with subqueries = ANY and <> ALL are supported");
+    HD_TRY(fe_json_need(v, "left", &left));
+    HD_TRY(sub_expr(t, &left, s, &x));
+    HD_TRY(in_subplan(t, v, "right", x, out));
+    if (!any)
+        *out = sub_call(t, "not", *out, NULL);
+    return 0;
+}
+
+static int subquery(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    static const char *const names[] = {"scalar", "inPredicate", "setPredicate", "setComparison"};
+    static expr_rule *const rules[] = {scalar_subquery, in_predicate, set_predicate, set_comparison};
+    int k;
+    struct fe_json m;
+    HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "a subquery", &k, &m));
+    if (!s->input)
+        return sub_refuse(t, v, "subqueries are not supported here");
+    return rules[k](t, &m, s, out);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+int sub_expr(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
+{
+    static const char *const names[] = {"selection",        "literal",       "scalarFunction", "cast",
+                                        "ifThen",           "subquery",      "singularOrList", "switchExpression",
+                                        "dynamicParameter", "windowFunction"};
+    static expr_rule *const rules[] = {selection,         literal,        scalar_function,  cast,
+                                       if_then,           subquery,       singular_or_list, switch_expression,
+                                       dynamic_parameter, window_function};
+    int k;
+    struct fe_json m;
+    HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "an expression", &k, &m));
+    return rules[k](t, &m, s, out);
+}

@@ -1,0 +1,391 @@
+/* Functions by their producers' names. */
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/substrait_read.h"
+#include "runtime/base/suggest.h"
+
+struct call {
+    struct sub *t;
+    const struct fe_json *at;
+    const char *name, *op;
+    int n;
+    struct cJSON **args;
+};
+typedef int call_rule(const struct call *c, struct cJSON **out);
+
+/* ---- rules ------------------------------------------------------------------------------- */
+
+static int expect_args(const struct call *c, int min, int max)
+{
+    if (c->n >= min && c->n <= max)
+        return 0;
+    return fe_json_fail(c->at, "%s: expected %d to %d arguments, found %d", c->name, min, max, c->n);
+}
+
+static int no_intervals(const struct call *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (sub_is_interval(c->args[i]))
+            return sub_refuse(c->t, c->at, "an interval stands beside + or - of a date or time, found it in %s",
+                              c->name);
+    return 0;
+}
+
+static int op(const struct call *c, struct cJSON **out)
+{
+    *out = sub_call(c->t, c->op, NULL);
+    for (int i = 0; i < c->n; i++)
+        sub_add_arg(*out, c->args[i]);
+    return no_intervals(c);
+}
+
+static int nary(const struct call *c, struct cJSON **out)
+{
+    *out = sub_call(c->t, c->op, NULL);
+    for (int i = 0; i < c->n; i++) {
+        const char *is = fe_member_text(c->args[i], "op");
+        if (!is || strcmp(is, c->op) != 0) {
+            sub_add_arg(*out, c->args[i]);
+            continue;
+        }
+        struct cJSON *next, *inner = fe_member(c->args[i], "args")->child;
+        for (; inner; inner = next) {
+            next = inner->next;
+            inner->next = inner->prev = NULL;
+            sub_add_arg(*out, inner);
+        }
+    }
+    if (c->n == 1)
+        *out = c->args[0];
+    return c->n ? 0 : expect_args(c, 1, INT_MAX);
+}
+
+/* like: an escape of nothing is none. */
+static int match(const struct call *c, struct cJSON **out)
+{
+    struct call two = *c;
+    HD_TRY(expect_args(c, 2, 3));
+    const struct cJSON *escape = c->n == 3 ? fe_member(c->args[2], "lit") : NULL;
+    if (escape && (cJSON_IsNull(escape) || (cJSON_IsString(escape) && !*escape->valuestring)))
+        two.n = 2;
+    return op(&two, out);
+}
+
+static int match_not(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(match(c, out));
+    *out = sub_call(c->t, "not", *out, NULL);
+    return 0;
+}
+
+static int negated(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(op(c, out));
+    *out = sub_call(c->t, "not", *out, NULL);
+    return 0;
+}
+
+static struct cJSON *whole(struct sub *t, const char *digits, bool minus)
+{
+    struct cJSON *x = fe_make_object(t->arena);
+    bool flip = minus && *digits == '-';
+    fe_put(x, "lit", fe_make_text(t->arena, hd_asprintf(t->arena, "%s%s", minus && !flip ? "-" : "", digits + flip)));
+    fe_put(x, "type", fe_make_string(t->arena, "int64"));
+    return x;
+}
+
+/* x moved by an interval: its parts one behind the other, the longest first. */
+static struct cJSON *moved(struct sub *t, struct cJSON *x, const struct cJSON *interval, bool back)
+{
+    static const char *const parts[][2] = {{"months", "add_months"}, {"days", "add_days"}, {"micros", "add_micros"}};
+    for (size_t i = 0; i < HD_COUNT(parts); i++) {
+        const char *digits = fe_member_text(interval, parts[i][0]);
+        if (digits)
+            x = sub_call(t, parts[i][1], x, whole(t, digits, back), NULL);
+    }
+    return x;
+}
+
+static int shift(const struct call *c, struct cJSON **out)
+{
+    bool minus = strcmp(c->op, "-") == 0;
+    HD_TRY(expect_args(c, 2, 2));
+    if (sub_is_interval(c->args[1]) && !sub_is_interval(c->args[0]))
+        *out = moved(c->t, c->args[0], c->args[1], minus);
+    else if (sub_is_interval(c->args[0]) && !sub_is_interval(c->args[1]) && !minus)
+        *out = moved(c->t, c->args[1], c->args[0], false);
+    else
+        return op(c, out);
+    return 0;
+}
+
+static struct cJSON *text_literal(struct sub *t, const char *s)
+{
+    struct cJSON *x = fe_make_object(t->arena);
+    fe_put(x, "lit", fe_make_string(t->arena, s));
+    fe_put(x, "type", fe_make_string(t->arena, "string"));
+    return x;
+}
+
+static int fold_with(const struct call *c, bool null_is_empty, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 1, INT_MAX));
+    HD_TRY(no_intervals(c));
+    *out = NULL;
+    for (int i = 0; i < c->n; i++) {
+        struct cJSON *x = c->args[i];
+        if (null_is_empty && !fe_member(x, "lit"))
+            x = sub_call(c->t, "coalesce", x, text_literal(c->t, ""), NULL);
+        *out = *out ? sub_call(c->t, c->op, *out, x, NULL) : x;
+    }
+    return 0;
+}
+
+static int fold(const struct call *c, struct cJSON **out)
+{
+    return fold_with(c, false, out);
+}
+
+static int fold_text(const struct call *c, struct cJSON **out)
+{
+    return fold_with(c, true, out);
+}
+
+static int between(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 3, 3));
+    HD_TRY(no_intervals(c));
+    *out = sub_call(c->t, "and", sub_call(c->t, ">=", c->args[0], c->args[1], NULL),
+                    sub_call(c->t, "<=", fe_copy_json(c->t->arena, c->args[0]), c->args[2], NULL), NULL);
+    return 0;
+}
+
+static struct cJSON *lower_text(struct sub *t, const char *s)
+{
+    char *lower = hd_strdup(t->arena, s);
+    for (char *p = lower; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return fe_make_text(t->arena, lower);
+}
+
+static int with_field(const struct call *c, const char *op_name, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 2, 3));
+    const char *field = fe_member_text(c->args[0], "lit");
+    if (!field)
+        return sub_refuse(c->t, c->at, "%s: expected the field's name as a text", c->name);
+    *out = sub_make_op(c->t, op_name);
+    fe_put(*out, "field", lower_text(c->t, field));
+    fe_put(*out, "args", fe_make_list(c->t->arena));
+    sub_add_arg(*out, c->args[1]);
+    return 0;
+}
+
+static int field(const struct call *c, struct cJSON **out)
+{
+    return with_field(c, "extract", out);
+}
+
+static int cut(const struct call *c, struct cJSON **out)
+{
+    return with_field(c, "date_trunc", out);
+}
+
+static int field_of(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 1, 1));
+    *out = sub_make_op(c->t, "extract");
+    fe_put(*out, "field", fe_make_string(c->t->arena, c->op));
+    fe_put(*out, "args", fe_make_list(c->t->arena));
+    sub_add_arg(*out, c->args[0]);
+    return 0;
+}
+
+static struct cJSON *or_false(const struct call *c, struct cJSON *x)
+{
+    struct cJSON *no = fe_make_object(c->t->arena);
+    fe_put(no, "lit", fe_make_bool(c->t->arena, false));
+    return sub_call(c->t, "coalesce", x, no, NULL);
+}
+
+static int truth(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 1, 1));
+    *out = or_false(c, c->args[0]);
+    return 0;
+}
+
+static int truth_not(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(truth(c, out));
+    *out = sub_call(c->t, "not", *out, NULL);
+    return 0;
+}
+
+static int untruth(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 1, 1));
+    *out = or_false(c, sub_call(c->t, "not", c->args[0], NULL));
+    return 0;
+}
+
+static int untruth_not(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(untruth(c, out));
+    *out = sub_call(c->t, "not", *out, NULL);
+    return 0;
+}
+
+static bool whole_literal(const struct cJSON *x, long long *out)
+{
+    const struct cJSON *lit = fe_member(x, "lit");
+    if (lit && cJSON_IsNumber(lit))
+        *out = (long long)lit->valuedouble;
+    else if (lit && cJSON_IsString(lit))
+        *out = strtoll(lit->valuestring, NULL, 10);
+    else
+        return false;
+    return *out > -(1LL << 31) && *out < 1LL << 31;
+}
+
+/* Heddle's substring counts bytes, left and right count characters, which is what producers mean: the first `length` of
+ * what is left behind the first start - 1. Both are literals. */
+static int part(const struct call *c, struct cJSON **out)
+{
+    long long start, length = 0;
+    HD_TRY(expect_args(c, 2, 3));
+    if (!whole_literal(c->args[1], &start) || (c->n == 3 && !whole_literal(c->args[2], &length)))
+        return sub_refuse(c->t, c->at, "%s: start and length must be literals", c->name);
+    if (length < 0 || (start < 1 && c->t->producer != SUB_DATAFUSION))
+        return sub_refuse(c->t, c->at, "%s: expected a start of 1 or more and a length of 0 or more", c->name);
+    *out = c->args[0];
+    if (start > 1)
+        *out = sub_call(c->t, "right", *out, whole(c->t, hd_asprintf(c->t->arena, "%lld", start - 1), true), NULL);
+    else
+        length = HD_MAX(length + start - 1, 0); /* places before the first are empty */
+    if (c->n == 3)
+        *out = sub_call(c->t, "left", *out, whole(c->t, hd_asprintf(c->t->arena, "%lld", length), false), NULL);
+    return 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+struct row {
+    const char *name, *op;
+    call_rule *rule;
+};
+#define T_CALL(name, op_name, rule) {name, op_name, rule},
+static const struct row datafusion_calls[] = {
+#include "frontend/substrait_datafusion.def"
+};
+#define T_CALL(name, op_name, rule) {name, op_name, rule},
+static const struct row duckdb_calls[] = {
+#include "frontend/substrait_duckdb.def"
+};
+#define T_CALL(name, op_name, rule) {name, op_name, rule},
+static const struct row standard_calls[] = {
+#include "frontend/substrait_calcite.def"
+};
+#define T_AGGREGATE(name, fn, rule) {name, fn, SUB_AGG_##rule},
+static const struct sub_aggregate datafusion_aggregates[] = {
+#include "frontend/substrait_datafusion.def"
+};
+#define T_AGGREGATE(name, fn, rule) {name, fn, SUB_AGG_##rule},
+static const struct sub_aggregate duckdb_aggregates[] = {
+#include "frontend/substrait_duckdb.def"
+};
+#define T_AGGREGATE(name, fn, rule) {name, fn, SUB_AGG_##rule},
+static const struct sub_aggregate standard_aggregates[] = {
+#include "frontend/substrait_calcite.def"
+};
+
+#define TABLE(rows) {rows, (int)HD_COUNT(rows)}
+static const struct {
+    const struct row *rows;
+    int n;
+} calls[] = {[SUB_DATAFUSION] = TABLE(datafusion_calls),
+             [SUB_DUCKDB] = TABLE(duckdb_calls),
+             [SUB_STANDARD] = TABLE(standard_calls)};
+static const struct {
+    const struct sub_aggregate *rows;
+    int n;
+} aggregates[] = {[SUB_DATAFUSION] = TABLE(datafusion_aggregates),
+                  [SUB_DUCKDB] = TABLE(duckdb_aggregates),
+                  [SUB_STANDARD] = TABLE(standard_aggregates)};
+
+static const struct row *find_call(enum sub_producer p, const char *name)
+{
+    for (int i = 0; i < calls[p].n; i++)
+        if (strcmp(calls[p].rows[i].name, name) == 0)
+            return &calls[p].rows[i];
+    return p == SUB_STANDARD ? NULL : find_call(SUB_STANDARD, name);
+}
+
+static const struct sub_aggregate *find_aggregate(enum sub_producer p, const char *name)
+{
+    for (int i = 0; i < aggregates[p].n; i++)
+        if (strcmp(aggregates[p].rows[i].name, name) == 0)
+            return &aggregates[p].rows[i];
+    return p == SUB_STANDARD ? NULL : find_aggregate(SUB_STANDARD, name);
+}
+
+const char *sub_function_name(struct sub *t, const struct fe_json *call, struct fe_json *reference)
+{
+    int64_t anchor = 0;
+    if (fe_json_opt_int(call, "functionReference", 0, INT64_MAX, &anchor) != 0)
+        return NULL;
+    if (!fe_json_get(call, "functionReference", reference))
+        *reference = *call;
+    for (int i = 0; i < t->nfunctions; i++)
+        if (t->functions[i].anchor == anchor)
+            return t->functions[i].name;
+    fe_json_fail(reference, "function %lld is not among the plan's extensions", (long long)anchor);
+    return NULL;
+}
+
+static bool call_is(struct sub *t, const struct fe_json *call, const char *name)
+{
+    int64_t anchor = 0;
+    struct fe_json m;
+    if (fe_json_get(call, "functionReference", &m) && fe_json_int(&m, 0, INT64_MAX, &anchor) != 0)
+        return false;
+    for (int i = 0; i < t->nfunctions; i++)
+        if (t->functions[i].anchor == anchor)
+            return strcmp(t->functions[i].name, name) == 0;
+    return false;
+}
+
+bool sub_is_and(struct sub *t, const struct fe_json *call)
+{
+    return call_is(t, call, "and");
+}
+
+bool sub_is_equal(struct sub *t, const struct fe_json *call, bool *null_equal)
+{
+    *null_equal = call_is(t, call, "is_not_distinct_from");
+    return *null_equal || call_is(t, call, "equal");
+}
+
+int sub_scalar_function(struct sub *t, const struct fe_json *at, const char *name, int n, struct cJSON **args,
+                        struct cJSON **out)
+{
+    const struct row *row = find_call(t->producer, name);
+    if (!row)
+        return sub_refuse(t, at, "function \"%.60s\" is not known", name);
+    struct call c = {t, at, name, row->op, n, args};
+    return row->rule(&c, out);
+}
+
+int sub_find_aggregate(struct sub *t, const struct fe_json *call, const struct sub_aggregate **out)
+{
+    struct fe_json reference;
+    const char *name = sub_function_name(t, call, &reference);
+    if (!name)
+        return -1;
+    *out = find_aggregate(t->producer, name);
+    return *out ? 0 : sub_refuse(t, &reference, "aggregate or window function \"%.60s\" is not known", name);
+}

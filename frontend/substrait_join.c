@@ -1,0 +1,239 @@
+/* Joins: conditions are taken apart, equalities between the sides become keys. */
+#include <string.h>
+
+#include "frontend/substrait_read.h"
+
+/* ---- conditions -------------------------------------------------------------------------- */
+
+struct condition {
+    struct sub_scope *both;
+    struct sub_rel *left, *right;
+    struct cJSON *on, *residual; /* a list; NULL: none */
+};
+
+enum { LEFT = 1, RIGHT = 2, OTHER = 4 };
+
+/* Which sides an expression reads. */
+static int sides(const struct condition *c, const struct fe_json *v)
+{
+    struct fe_json m;
+    int found = 0;
+    int64_t number;
+    for (bool more = fe_json_first(v, &m); more; more = fe_json_next(&m)) {
+        if (!m.key) {
+            found |= sides(c, &m);
+        } else if (strcmp(m.key, "structField") == 0) {
+            found |= sub_int(&m, "field", &number) == 0 && number < c->left->n ? LEFT : RIGHT;
+        } else if (strcmp(m.key, "subquery") == 0 || strcmp(m.key, "windowFunction") == 0) {
+            found |= OTHER;
+        } else if (fe_json_kind(&m) == FE_JSON_OBJECT || fe_json_kind(&m) == FE_JSON_ARRAY) {
+            found |= sides(c, &m);
+        }
+    }
+    return found;
+}
+
+static bool two_arguments(const struct fe_json *call, struct fe_json *list, struct fe_json *a, struct fe_json *b)
+{
+    if (!sub_list(call, "arguments", list) || fe_json_length(list) != 2 || !fe_json_first(list, a))
+        return false;
+    *b = *a;
+    return fe_json_next(b);
+}
+
+static int add_key(struct sub *t, struct condition *c, const struct fe_json *left, const struct fe_json *right,
+                   bool null_equal)
+{
+    struct cJSON *pair = fe_make_list(t->arena), *x;
+    HD_TRY(sub_expr(t, left, c->both, &x));
+    fe_push(pair, x);
+    HD_TRY(sub_expr(t, right, c->both, &x));
+    fe_push(pair, x);
+    if (null_equal)
+        fe_push(pair, fe_make_string(t->arena, "null_equal"));
+    fe_push(c->on, pair);
+    return 0;
+}
+
+/* *is: it was one. */
+static int try_key(struct sub *t, struct condition *c, const struct fe_json *call, bool *is)
+{
+    struct fe_json list, a, b, va, vb;
+    bool null_equal;
+    *is = false;
+    if (!sub_is_equal(t, call, &null_equal) || !two_arguments(call, &list, &a, &b) || !fe_json_get(&a, "value", &va) ||
+        !fe_json_get(&b, "value", &vb))
+        return 0;
+    int sa = sides(c, &va), sb = sides(c, &vb);
+    *is = (sa | sb) == (LEFT | RIGHT) && (sa & sb) == 0;
+    if (!*is)
+        return 0;
+    return sa == LEFT ? add_key(t, c, &va, &vb, null_equal) : add_key(t, c, &vb, &va, null_equal);
+}
+
+static int conjunct(struct sub *t, struct condition *c, const struct fe_json *v);
+
+static int conjuncts(struct sub *t, struct condition *c, const struct fe_json *call)
+{
+    struct fe_json list, m, value;
+    bool some = sub_list(call, "arguments", &list);
+    for (bool more = some && fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(fe_json_need(&m, "value", &value));
+        HD_TRY(conjunct(t, c, &value));
+    }
+    return 0;
+}
+
+static int conjunct(struct sub *t, struct condition *c, const struct fe_json *v)
+{
+    struct fe_json call, lit;
+    struct cJSON *x;
+    bool is = false;
+    if (fe_json_get(v, "scalarFunction", &call)) {
+        if (sub_is_and(t, &call))
+            return conjuncts(t, c, &call);
+        HD_TRY(try_key(t, c, &call, &is));
+        if (is)
+            return 0;
+    }
+    bool truth = false;
+    if (fe_json_get(v, "literal", &call) && fe_json_get(&call, "boolean", &lit) && fe_json_bool(&lit, &truth) == 0 &&
+        truth)
+        return 0;
+    HD_TRY(sub_expr(t, v, c->both, &x));
+    c->residual = c->residual ? sub_call(t, "and", c->residual, x, NULL) : x;
+    return 0;
+}
+
+/* ---- kinds ------------------------------------------------------------------------------- */
+
+enum output { BOTH, LEFT_ONLY, LEFT_MARK };
+
+static const struct kind {
+    const char *name, *heddle;
+    bool swapped;
+    enum output output;
+    bool single;
+} kinds[] = {
+    {"JOIN_TYPE_INNER", "inner", false, BOTH, false},         {"JOIN_TYPE_OUTER", "full", false, BOTH, false},
+    {"JOIN_TYPE_LEFT", "left", false, BOTH, false},           {"JOIN_TYPE_RIGHT", "right", false, BOTH, false},
+    {"JOIN_TYPE_LEFT_SEMI", "semi", false, LEFT_ONLY, false}, {"JOIN_TYPE_SEMI", "semi", false, LEFT_ONLY, false},
+    {"JOIN_TYPE_RIGHT_SEMI", "semi", true, LEFT_ONLY, false}, {"JOIN_TYPE_LEFT_ANTI", "anti", false, LEFT_ONLY, false},
+    {"JOIN_TYPE_ANTI", "anti", false, LEFT_ONLY, false},      {"JOIN_TYPE_RIGHT_ANTI", "anti", true, LEFT_ONLY, false},
+    {"JOIN_TYPE_LEFT_MARK", "mark", false, LEFT_MARK, false}, {"JOIN_TYPE_RIGHT_MARK", "mark", true, LEFT_MARK, false},
+    {"JOIN_TYPE_LEFT_SINGLE", "left", false, BOTH, true},     {"JOIN_TYPE_SINGLE", "left", false, BOTH, true}};
+
+static int read_kind(struct sub *t, const struct fe_json *v, const struct kind **out)
+{
+    const char *name = sub_text(v, "type");
+    for (size_t i = 0; i < HD_COUNT(kinds); i++)
+        if (strcmp(kinds[i].name, name) == 0) {
+            *out = &kinds[i];
+            return 0;
+        }
+    return sub_refuse(t, v, "expected a join's type that is supported, found \"%.60s\"", name);
+}
+
+static void put_fields(struct sub *t, const struct kind *k, const struct condition *c, const char *mark,
+                       struct sub_rel *out)
+{
+    const struct sub_rel *l = k->swapped ? c->right : c->left, *r = k->output == BOTH ? c->right : NULL;
+    out->n = l->n + (r ? r->n : 0) + (mark != NULL);
+    out->cols = HD_NEWN(t->arena, const char *, out->n + 1);
+    for (int i = 0; i < l->n; i++)
+        out->cols[i] = l->cols[i];
+    for (int i = 0; r && i < r->n; i++)
+        out->cols[l->n + i] = r->cols[i];
+    if (mark)
+        out->cols[out->n - 1] = mark;
+    out->exact = l->exact && (!r || r->exact);
+}
+
+static struct cJSON *swapped(struct sub *t, const struct cJSON *on)
+{
+    struct cJSON *list = fe_make_list(t->arena);
+    for (struct cJSON *pair = fe_first_json(on), *next; pair; pair = next) {
+        next = fe_next_json(pair);
+        struct cJSON *turned = fe_make_list(t->arena), *right = fe_next_json(fe_first_json(pair));
+        fe_push(turned, fe_copy_json(t->arena, right));
+        fe_push(turned, fe_copy_json(t->arena, fe_first_json(pair)));
+        if (fe_next_json(right))
+            fe_push(turned, fe_copy_json(t->arena, fe_next_json(right)));
+        fe_push(list, turned);
+    }
+    return list;
+}
+
+static struct cJSON *make_join(struct sub *t, const struct kind *k, const struct condition *c, const char *mark)
+{
+    struct cJSON *node = sub_make_op(t, "join");
+    fe_put(node, "kind", fe_make_string(t->arena, k->heddle));
+    if (k->single)
+        fe_put(node, "single", fe_make_bool(t->arena, true));
+    fe_put(node, "left", k->swapped ? c->right->node : c->left->node);
+    fe_put(node, "right", k->swapped ? c->left->node : c->right->node);
+    if (fe_first_json(c->on))
+        fe_put(node, "on", k->swapped ? swapped(t, c->on) : c->on);
+    if (c->residual)
+        fe_put(node, "residual", c->residual);
+    if (mark)
+        fe_put(node, "mark", fe_make_string(t->arena, mark));
+    return node;
+}
+
+static int read_condition(struct sub *t, const struct fe_json *v, struct condition *c)
+{
+    struct fe_json m;
+    return fe_json_get(v, "expression", &m) ? conjunct(t, c, &m) : 0;
+}
+
+/* A condition on what the join puts out. */
+static int filter_after(struct sub *t, const struct fe_json *v, struct sub_rel *out)
+{
+    struct fe_json m;
+    struct cJSON *x;
+    struct sub_scope s = {.input = out};
+    if (!fe_json_get(v, "postJoinFilter", &m))
+        return 0;
+    HD_TRY(sub_expr(t, &m, &s, &x));
+    struct cJSON *node = sub_make_op(t, "filter");
+    fe_put(node, "input", out->node);
+    fe_put(node, "pred", x);
+    out->node = node;
+    return 0;
+}
+
+int sub_join_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
+{
+    const struct kind *k = NULL;
+    struct sub_rel left, right;
+    HD_TRY(read_kind(t, v, &k));
+    HD_TRY(sub_input(t, v, "left", &left));
+    HD_TRY(sub_input(t, v, "right", &right));
+    struct sub_scope both = {.input = &left, .right = &right, .place = "a join's condition"};
+    struct condition c = {&both, &left, &right, fe_make_list(t->arena), NULL};
+    const struct cJSON *before = left.node;
+    HD_TRY(read_condition(t, v, &c));
+    if (left.node != before && strcmp(k->heddle, "inner") != 0)
+        return sub_refuse(t, v, "subqueries are supported in conditions of inner joins only");
+    if (k->single && (fe_first_json(c.on) || c.residual))
+        return sub_refuse(t, v, "a join of type SINGLE with a condition is not supported");
+    if (k->output == LEFT_MARK && t->producer != SUB_DATAFUSION)
+        return sub_refuse(t, v, "a mark that may be NULL is not supported");
+    const char *mark = k->output == LEFT_MARK ? sub_new_name(t, "mark") : NULL;
+    put_fields(t, k, &c, mark, out);
+    out->node = make_join(t, k, &c, mark);
+    return filter_after(t, v, out);
+}
+
+int sub_cross_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
+{
+    struct sub_rel left, right;
+    HD_TRY(sub_input(t, v, "left", &left));
+    HD_TRY(sub_input(t, v, "right", &right));
+    struct condition c = {NULL, &left, &right, fe_make_list(t->arena), NULL};
+    put_fields(t, &kinds[0], &c, NULL, out);
+    out->node = make_join(t, &kinds[0], &c, NULL);
+    out->one_row = left.one_row && right.one_row;
+    return 0;
+}

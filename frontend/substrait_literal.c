@@ -1,0 +1,275 @@
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "frontend/substrait_read.h"
+#include "runtime/base/type.h"
+
+struct literal {
+    struct sub *t;
+    const struct fe_json *v; /* the value */
+    const char *type;
+    struct cJSON *value;
+    struct cJSON *interval; /* instead of a value */
+};
+
+static int keep(struct literal *l, const char *text)
+{
+    l->value = fe_make_string(l->t->arena, text);
+    return 0;
+}
+
+/* As it is written: the types of JSON, integers maybe in texts. */
+static int as_is(struct literal *l)
+{
+    struct hd_arena *a = l->t->arena;
+    switch (fe_json_kind(l->v)) {
+    case FE_JSON_BOOL: l->value = fe_make_bool(a, cJSON_IsTrue(l->v->item)); return 0;
+    case FE_JSON_NUMBER: l->value = fe_make_number(a, l->v->item->valuedouble); return 0;
+    case FE_JSON_STRING: return keep(l, l->v->item->valuestring);
+    case FE_JSON_NULL:
+    case FE_JSON_ARRAY:
+    case FE_JSON_OBJECT: break;
+    }
+    return fe_json_expected(l->v, "a literal's value");
+}
+
+static int real(struct literal *l)
+{
+    const char *s = fe_json_kind(l->v) == FE_JSON_STRING ? l->v->item->valuestring : "";
+    bool minus = *s == '-';
+    if (strcmp(s, "NaN") == 0)
+        return keep(l, "nan");
+    if (strcmp(s + minus, "Infinity") == 0)
+        return keep(l, minus ? "-inf" : "inf");
+    if (strcmp(l->type, "float32") == 0 && fe_json_kind(l->v) == FE_JSON_NUMBER)
+        return keep(l, hd_asprintf(l->t->arena, "%.9g", l->v->item->valuedouble));
+    return as_is(l);
+}
+
+static int var_char(struct literal *l)
+{
+    return keep(l, sub_text(l->v, "value"));
+}
+
+static int digit64(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c ? strchr(digits, c) : NULL;
+    return p ? (int)(p - digits) : c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+/* 16 bytes of base64, the lowest first. */
+static bool read_bytes16(const char *s, hd_i128 *out)
+{
+    uint32_t w = 0;
+    int bits = 0, n = 0;
+    hd_u128 v = 0;
+    for (; *s && *s != '='; s++) {
+        int d = digit64(*s);
+        if (d < 0)
+            return false;
+        w = w << 6 | (uint32_t)d;
+        bits += 6;
+        if (bits < 8)
+            continue;
+        bits -= 8;
+        if (n == 16)
+            return false;
+        v |= (hd_u128)(w >> bits & 255) << 8 * n++;
+    }
+    *out = (hd_i128)v;
+    return n == 16;
+}
+
+static int decimal(struct literal *l)
+{
+    int64_t p = HD_DEC_MAX, s = 0;
+    hd_i128 v;
+    char text[HD_TEXT_MAX];
+    HD_TRY(fe_json_opt_int(l->v, "precision", 1, HD_DEC_MAX, &p));
+    HD_TRY(fe_json_opt_int(l->v, "scale", 0, HD_DEC_MAX, &s));
+    hd_i128 end = hd_pow10(HD_DEC_MAX);
+    if (!read_bytes16(sub_text(l->v, "value"), &v) || v >= end || v <= -end)
+        return fe_json_fail(l->v, "expected a decimal's 16 bytes in base64, of at most %d digits", HD_DEC_MAX);
+    l->type = hd_asprintf(l->t->arena, "decimal(%d,%d)", (int)HD_MAX(p, s), (int)s);
+    return keep(l, hd_dec_text(v, (int)s, text));
+}
+
+static int date(struct literal *l)
+{
+    int64_t days;
+    char text[HD_TEXT_MAX];
+    HD_TRY(fe_json_int(l->v, HD_DATE_MIN, HD_DATE_MAX, &days));
+    return keep(l, hd_date_text((int32_t)days, text));
+}
+
+static int micros_text(struct literal *l, int64_t micros, bool of_day)
+{
+    char text[HD_TEXT_MAX];
+    if (of_day ? micros < 0 || micros > HD_TIME_MAX : micros < HD_TIMESTAMP_MIN || micros > HD_TIMESTAMP_MAX)
+        return fe_json_fail(l->v, of_day ? "expected a time of a day" : "expected a time in the years 0001 to 9999");
+    return keep(l, of_day ? hd_time_text(micros, text) : hd_timestamp_text(micros, text));
+}
+
+static int plain_micros(struct literal *l, bool of_day)
+{
+    int64_t micros;
+    HD_TRY(fe_json_int(l->v, INT64_MIN, INT64_MAX, &micros));
+    return micros_text(l, micros, of_day);
+}
+
+static int time(struct literal *l)
+{
+    return plain_micros(l, true);
+}
+
+static int timestamp(struct literal *l)
+{
+    return plain_micros(l, false);
+}
+
+/* A value in units of 10^-precision seconds as microseconds. */
+static int scaled_micros(struct literal *l, const struct fe_json *v, const char *key, int64_t precision, int64_t *out)
+{
+    int64_t n;
+    HD_TRY(sub_int(v, key, &n));
+    if (precision < 0 || precision > 12)
+        return fe_json_fail(v, "expected a precision of 0 to 12");
+    hd_i128 unit = hd_pow10((int)(precision < 6 ? 6 - precision : precision - 6)), wide = n;
+    if (precision > 6 && wide % unit != 0)
+        return sub_refuse(l->t, v, "times have microseconds at most");
+    wide = precision > 6 ? wide / unit : wide * unit;
+    if (wide > INT64_MAX || wide < INT64_MIN)
+        return fe_json_fail(v, "expected a time in the years 0001 to 9999");
+    *out = (int64_t)wide;
+    return 0;
+}
+
+static int precise_micros(struct literal *l, bool of_day)
+{
+    int64_t precision, micros;
+    HD_TRY(sub_int(l->v, "precision", &precision));
+    HD_TRY(scaled_micros(l, l->v, "value", precision, &micros));
+    return micros_text(l, micros, of_day);
+}
+
+static int time_of(struct literal *l)
+{
+    return precise_micros(l, true);
+}
+
+static int timestamp_of(struct literal *l)
+{
+    return precise_micros(l, false);
+}
+
+static int null(struct literal *l)
+{
+    l->value = fe_make_null(l->t->arena);
+    return sub_type(l->t, l->v, &l->type);
+}
+
+/* ---- intervals: they stand beside a date or a time only ---- */
+
+static void add_part(struct literal *l, const char *key, int64_t n)
+{
+    if (!l->interval)
+        l->interval = fe_make_object(l->t->arena);
+    if (n)
+        fe_put(l->interval, key, fe_make_text(l->t->arena, hd_asprintf(l->t->arena, "%lld", (long long)n)));
+}
+
+static int add_months(struct literal *l, const struct fe_json *v)
+{
+    int64_t years = 0, months = 0;
+    HD_TRY(fe_json_opt_int(v, "years", INT32_MIN, INT32_MAX, &years));
+    HD_TRY(fe_json_opt_int(v, "months", INT32_MIN, INT32_MAX, &months));
+    add_part(l, "months", years * 12 + months);
+    return 0;
+}
+
+static int add_days(struct literal *l, const struct fe_json *v)
+{
+    int64_t days = 0, seconds = 0, micros = 0, precision = 0, rest = 0;
+    HD_TRY(fe_json_opt_int(v, "days", INT32_MIN, INT32_MAX, &days));
+    HD_TRY(fe_json_opt_int(v, "seconds", INT32_MIN, INT32_MAX, &seconds));
+    HD_TRY(fe_json_opt_int(v, "microseconds", INT32_MIN, INT32_MAX, &micros));
+    HD_TRY(sub_int(v, "precision", &precision));
+    HD_TRY(scaled_micros(l, v, "subseconds", precision, &rest));
+    if (rest > INT64_MAX / 4 || rest < INT64_MIN / 4)
+        return fe_json_fail(v, "expected a shorter interval");
+    add_part(l, "days", days);
+    add_part(l, "micros", seconds * 1000000 + micros + rest);
+    return 0;
+}
+
+static int months(struct literal *l)
+{
+    return add_months(l, l->v);
+}
+
+static int days(struct literal *l)
+{
+    return add_days(l, l->v);
+}
+
+static int compound(struct literal *l)
+{
+    struct fe_json m;
+    add_part(l, "months", 0);
+    if (fe_json_get(l->v, "intervalYearToMonth", &m))
+        HD_TRY(add_months(l, &m));
+    return fe_json_get(l->v, "intervalDayToSecond", &m) ? add_days(l, &m) : 0;
+}
+
+/* ---- all of them ---- */
+
+static int read(struct sub *t, const struct fe_json *v, struct literal *l)
+{
+    static const char *const names[] = {
+#define T_LITERAL_OF(name, type, rule) name,
+#include "frontend/substrait_literals.def"
+    };
+    static const struct {
+        const char *type;
+        int (*rule)(struct literal *l);
+    } rows[] = {
+#define T_LITERAL_OF(name, type, rule) {type, rule},
+#include "frontend/substrait_literals.def"
+    };
+    int k;
+    struct fe_json m;
+    HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "a literal", &k, &m));
+    *l = (struct literal){t, &m, rows[k].type, NULL, NULL};
+    HD_TRY(rows[k].rule(l));
+    l->v = v;
+    return 0;
+}
+
+bool sub_is_interval(const struct cJSON *x)
+{
+    return !fe_member(x, "op") && !fe_member(x, "lit") && !fe_member(x, "col") && !fe_member(x, "param");
+}
+
+int sub_literal(struct sub *t, const struct fe_json *v, struct cJSON **out)
+{
+    struct literal l;
+    HD_TRY(read(t, v, &l));
+    if (l.interval) {
+        *out = l.interval;
+        return 0;
+    }
+    *out = fe_make_object(t->arena);
+    fe_put(*out, "lit", l.value);
+    fe_put(*out, "type", fe_make_string(t->arena, l.type));
+    return 0;
+}
+
+int sub_literal_value(struct sub *t, const struct fe_json *v, struct cJSON **out)
+{
+    struct literal l;
+    HD_TRY(read(t, v, &l));
+    *out = l.value;
+    return l.value ? 0 : sub_refuse(t, v, "intervals are no values of tables");
+}
