@@ -123,6 +123,7 @@ int sub_translate(const struct fe_json *v, struct cJSON **plan, struct sub_origi
     HD_TRY(put_names(&t, &root, &r));
     *plan = fe_make_object(a);
     fe_put(*plan, "heddle", fe_make_number(a, 1));
+    fe_put(*plan, "order", fe_make_string(a, "auto"));
     if (fe_first_json(t.params))
         fe_put(*plan, "params", t.params);
     fe_put(*plan, "root", r.node);
