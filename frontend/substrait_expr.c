@@ -117,25 +117,47 @@ static int cast(struct sub *t, const struct fe_json *v, struct sub_scope *s, str
     return 0;
 }
 
+static int add_else(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON *choice)
+{
+    struct fe_json m;
+    struct cJSON *x;
+    if (!fe_json_get(v, "else", &m))
+        return 0;
+    HD_TRY(sub_expr(t, &m, s, &x));
+    sub_add_arg(choice, x);
+    return 0;
+}
+
+static int add_clause(struct sub *t, const struct fe_json *v, struct sub_scope *s, const struct cJSON *base,
+                      struct cJSON *choice)
+{
+    struct fe_json part;
+    struct cJSON *when, *x;
+    HD_TRY(fe_json_need(v, "if", &part));
+    HD_TRY(sub_expr(t, &part, s, &when));
+    HD_TRY(fe_json_need(v, "then", &part));
+    HD_TRY(sub_expr(t, &part, s, &x));
+    sub_add_arg(choice, base ? sub_call(t, "=", fe_copy_json(t->arena, base), when, NULL) : when);
+    sub_add_arg(choice, x);
+    return 0;
+}
+
+/* DataFusion says `case x when v ...` by a first clause with x alone. */
 static int if_then(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
 {
     struct fe_json ifs, m, part;
-    struct cJSON *x;
+    struct cJSON *base = NULL;
     *out = sub_call(t, "case", NULL);
     HD_TRY(fe_json_need(v, "ifs", &ifs));
-    for (bool more = fe_json_first(&ifs, &m); more; more = fe_json_next(&m)) {
+    bool more = fe_json_first(&ifs, &m);
+    if (more && t->producer == SUB_DATAFUSION && !fe_json_get(&m, "then", &part)) {
         HD_TRY(fe_json_need(&m, "if", &part));
-        HD_TRY(sub_expr(t, &part, s, &x));
-        sub_add_arg(*out, x);
-        HD_TRY(fe_json_need(&m, "then", &part));
-        HD_TRY(sub_expr(t, &part, s, &x));
-        sub_add_arg(*out, x);
+        HD_TRY(sub_expr(t, &part, s, &base));
+        more = fe_json_next(&m);
     }
-    if (!fe_json_get(v, "else", &part))
-        return 0;
-    HD_TRY(sub_expr(t, &part, s, &x));
-    sub_add_arg(*out, x);
-    return 0;
+    for (; more; more = fe_json_next(&m))
+        HD_TRY(add_clause(t, &m, s, base, *out));
+    return add_else(t, v, s, *out);
 }
 
 /* The value is there once for each case: its computation is one in the planner. */
@@ -155,11 +177,7 @@ static int switch_expression(struct sub *t, const struct fe_json *v, struct sub_
         sub_add_arg(*out, sub_call(t, "=", fe_copy_json(t->arena, match), when, NULL));
         sub_add_arg(*out, x);
     }
-    if (!fe_json_get(v, "else", &part))
-        return 0;
-    HD_TRY(sub_expr(t, &part, s, &x));
-    sub_add_arg(*out, x);
-    return 0;
+    return add_else(t, v, s, *out);
 }
 
 static int singular_or_list(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)

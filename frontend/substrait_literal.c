@@ -164,9 +164,13 @@ static int timestamp_of(struct literal *l)
     return precise_micros(l, false);
 }
 
+/* DataFusion's type of NULL alone is one of its own: then the place gives the type. */
 static int null(struct literal *l)
 {
+    struct fe_json m;
     l->value = fe_make_null(l->t->arena);
+    if (fe_json_get(l->v, "userDefined", &m))
+        return 0;
     return sub_type(l->t, l->v, &l->type);
 }
 
@@ -191,6 +195,7 @@ static int add_months(struct literal *l, const struct fe_json *v)
 
 static int add_days(struct literal *l, const struct fe_json *v)
 {
+    const int64_t day = INT64_C(86400000000);
     int64_t days = 0, seconds = 0, micros = 0, precision = 0, rest = 0;
     HD_TRY(fe_json_opt_int(v, "days", INT32_MIN, INT32_MAX, &days));
     HD_TRY(fe_json_opt_int(v, "seconds", INT32_MIN, INT32_MAX, &seconds));
@@ -199,8 +204,9 @@ static int add_days(struct literal *l, const struct fe_json *v)
     HD_TRY(scaled_micros(l, v, "subseconds", precision, &rest));
     if (rest > INT64_MAX / 4 || rest < INT64_MIN / 4)
         return fe_json_fail(v, "expected a shorter interval");
-    add_part(l, "days", days);
-    add_part(l, "micros", seconds * 1000000 + micros + rest);
+    micros += seconds * 1000000 + rest;
+    add_part(l, "days", days + micros / day); /* a date takes whole days */
+    add_part(l, "micros", micros % day);
     return 0;
 }
 
@@ -262,7 +268,8 @@ int sub_literal(struct sub *t, const struct fe_json *v, struct cJSON **out)
     }
     *out = fe_make_object(t->arena);
     fe_put(*out, "lit", l.value);
-    fe_put(*out, "type", fe_make_string(t->arena, l.type));
+    if (*l.type)
+        fe_put(*out, "type", fe_make_string(t->arena, l.type));
     return 0;
 }
 
