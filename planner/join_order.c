@@ -3,6 +3,7 @@
  * afterwards, like those of joins that stay as they are written. */
 #include "planner/join_order.h"
 
+#include "frontend/catalog.h"
 #include "planner/ctx.h"
 #include "planner/estimate.h"
 #include "planner/need.h"
@@ -21,7 +22,7 @@ struct ordering {
     struct ctx *c;
     const struct fe_plan *from;
     struct fe_plan *to;
-    struct fe_node **shared; /* [shared subplan]: ordered, once somebody refers to it */
+    int next_id, ids; /* of nodes that are made; and room for them */
     struct order_told told; /* of the tree that is being made of */
     const struct order_plan *tree;
 };
@@ -62,7 +63,20 @@ static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
     t.n = n;
     t.rows = p->rows;
     t.top = p == o->tree;
+    o->c->est[n->id].rows = p->rows;
+    o->c->est[n->id].has_rows = true;
     hd_vec_push(o->c->a, &o->c->told, t);
+}
+
+/* "((orders customer) lineitem)" */
+static const char *text_of(const struct order_query *q, const struct order_plan *p)
+{
+    if (p->left)
+        return hd_asprintf(q->a, "(%s %s)", text_of(q, p->left), text_of(q, p->right));
+    const struct fe_node *n = q->sources.v[order_first(p->set)].orig;
+    if (n->op == FE_SCAN_OP)
+        return n->u.scan.alias ? n->u.scan.alias : n->u.scan.table->name;
+    return n->op == FE_REF_OP ? q->plan->shared_names[n->u.ref.shared] : fe_relop_name(n->op);
 }
 
 static const struct order_plan *choose(struct ordering *o, const struct order_query *q, const struct order_graph *g)
@@ -71,8 +85,9 @@ static const struct order_plan *choose(struct ordering *o, const struct order_qu
     struct order_found found = {.best = as_written};
     if (q->sources.n > 1)
         found = order_search(q->a, g);
-    bool moved = found.best->cost < as_written->cost * worth_moving;
+    const bool moved = found.best->cost < as_written->cost * worth_moving;
     o->told = (struct order_told){.moved = moved,
+                                  .tree = text_of(q, moved ? found.best : as_written),
                                   .relations = q->sources.n,
                                   .pairs = found.exact ? found.pairs : 0,
                                   .cost = found.best->cost,
@@ -82,13 +97,18 @@ static const struct order_plan *choose(struct ordering *o, const struct order_qu
 
 static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
 {
-    struct order_query q = {
-        .a = o->c->a, .plan = o->from, .shared = o->c->shared, .inside = ordered, .data = o, .root = root};
+    struct order_query q = {.a = o->c->a,
+                            .plan = o->from,
+                            .shared = o->c->shared,
+                            .inside = ordered,
+                            .data = o,
+                            .next_id = &o->next_id,
+                            .root = root};
     if (!order_may_flatten(&q, root))
         return NULL;
     order_flatten(&q);
     order_imply(&q);
-    order_filter_sources(&q, o->from->nnodes);
+    order_filter_sources(&q);
     o->tree = choose(o, &q, order_facts(o->c, &q));
     return order_build(&q, o->tree, tell, o);
 }
@@ -97,8 +117,8 @@ static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
 
 static void order_shared(struct ordering *o, int k)
 {
-    if (!o->shared[k])
-        o->shared[k] = ordered(o, o->from->shared[k]);
+    if (!o->to->shared[k])
+        o->to->shared[k] = ordered(o, o->from->shared[k]);
 }
 
 static struct fe_node *ordered(void *ordering, const struct fe_node *n)
@@ -108,6 +128,7 @@ static struct fe_node *ordered(void *ordering, const struct fe_node *n)
     if (to)
         return to;
     to = hd_dup(o->c->a, n, sizeof *n);
+    to->id = o->next_id++;
     to->inputs = HD_NEWN(o->c->a, struct fe_node *, n->ninputs + 1);
     for (int i = 0; i < n->ninputs; i++)
         to->inputs[i] = ordered(o, n->inputs[i]);
@@ -126,22 +147,23 @@ static struct fe_node *nothing(struct ctx *c, const struct fe_node *n)
 
 void pl_order_joins(struct ctx *c)
 {
-    struct ordering o = {.c = c, .from = c->plan};
-    if (!c->plan->order_auto)
+    enum { MADE_OF_ONE = 8 }; /* joins, filters and projections of a relation */
+    const struct fe_plan *p = c->plan;
+    struct ordering o = {.c = c, .from = p, .ids = (p->nnodes + 1) * MADE_OF_ONE};
+    if (!p->order_auto)
         return;
-    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
-    c->est = HD_NEWN(c->a, struct est_node, 2 * c->plan->nnodes + 1);
-    pl_need_columns(c, c->plan->root);
-    o.shared = HD_NEWN(c->a, struct fe_node *, c->plan->nshared + 1);
-    o.to = hd_dup(c->a, c->plan, sizeof *c->plan);
-    o.to->root = ordered(&o, c->plan->root);
-    for (int i = 0; i < c->plan->nshared; i++)
-        if (!o.shared[i])
-            o.shared[i] = nothing(c, c->plan->shared[i]);
-    o.to->shared = o.shared;
+    c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);
+    c->est = HD_NEWN(c->a, struct est_node, o.ids);
+    pl_need_columns(c, p->root);
+    c->plan = o.to = hd_dup(c->a, p, sizeof *p);
+    o.to->shared = HD_NEWN(c->a, struct fe_node *, p->nshared + 1);
+    o.to->root = ordered(&o, p->root);
+    HD_ASSERT(o.next_id <= o.ids);
+    for (int i = 0; i < p->nshared; i++)
+        if (!o.to->shared[i])
+            o.to->shared[i] = nothing(c, p->shared[i]);
     rw_renumber(o.to);
-    c->plan = o.to;
-    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);
     c->need = NULL;
     c->est = NULL;
 }

@@ -58,11 +58,19 @@ static int *nowhere(const struct building *b)
     return at;
 }
 
+static struct fe_node *new_node(const struct building *b, enum fe_relop op, int ninputs, struct fe_node *x,
+                                struct fe_node *y)
+{
+    struct fe_node *n = rw_node(&b->w, op, b->q->root, ninputs, x, y);
+    n->id = (*b->q->next_id)++;
+    return n;
+}
+
 static struct fe_node *filter(const struct building *b, struct fe_node *in, struct fe_expr *pred)
 {
     if (!pred)
         return in;
-    struct fe_node *n = rw_node(&b->w, FE_FILTER_OP, b->q->root, 1, in, NULL);
+    struct fe_node *n = new_node(b, FE_FILTER_OP, 1, in, NULL);
     rw_set_columns(&b->w, n, in);
     n->u.filter.pred = pred;
     return n;
@@ -81,7 +89,7 @@ static struct fe_expr *said_of(const struct building *b, int r, const int *at)
     return all;
 }
 
-static void filter_source(const struct building *b, int r, int first_id)
+static void filter_source(const struct building *b, int r)
 {
     struct order_source *s = &b->q->sources.v[r];
     int *at = nowhere(b);
@@ -91,22 +99,19 @@ static void filter_source(const struct building *b, int r, int first_id)
     struct fe_expr *pred = said_of(b, r, at);
     if (!scan) {
         s->n = filter(b, s->n, pred);
-        return;
-    }
-    s->n = hd_dup(b->q->a, s->n, sizeof *s->n);
-    s->n->id = first_id + s->orig->id;
-    if (pred)
+    } else if (pred) {
+        s->n = hd_dup(b->q->a, s->n, sizeof *s->n);
+        s->n->id = (*b->q->next_id)++;
         s->n->u.scan.filter = and_also(b, s->n->u.scan.filter, pred);
+    }
 }
 
-void order_filter_sources(struct order_query *q, int first_id)
+void order_filter_sources(struct order_query *q)
 {
     struct building b = {.q = q, .w = {.a = q->a}};
     for (int i = 0; i < q->sources.n; i++)
         if (q->sources.v[i].kind == FE_INNER)
-            filter_source(&b, i, first_id);
-        else if (q->sources.v[i].n->op == FE_SCAN_OP)
-            q->sources.v[i].n->id = first_id + q->sources.v[i].orig->id;
+            filter_source(&b, i);
 }
 
 static struct part leaf(const struct building *b, int r)
@@ -185,7 +190,7 @@ static struct joining new_join(const struct building *b, const struct order_plan
 {
     struct joining j = {.b = b, .plan = p, .left = l, .right = r, .both = nowhere(b)};
     int room = b->q->terms.n + b->q->equals.n + 1;
-    j.n = rw_node(&b->w, FE_JOIN_OP, b->q->root, 2, l.n, r.n);
+    j.n = new_node(b, FE_JOIN_OP, 2, l.n, r.n);
     j.n->u.join.lkeys = HD_NEWN(b->q->a, struct fe_expr *, room);
     j.n->u.join.rkeys = HD_NEWN(b->q->a, struct fe_expr *, room);
     j.n->u.join.null_equal = HD_NEWN(b->q->a, bool, room);
@@ -257,7 +262,8 @@ static bool as_it_is(const struct building *b, const struct part *p)
 {
     bool same = p->n->ncols == b->q->root->ncols;
     for (int i = 0; same && i < p->n->ncols; i++)
-        same = b->q->map[i]->op == FE_COL && p->at[b->q->map[i]->col] == i;
+        same = b->q->map[i]->op == FE_COL && p->at[b->q->map[i]->col] == i &&
+               strcmp(p->n->cols[i].name, b->q->root->cols[i].name) == 0;
     return same;
 }
 
@@ -267,7 +273,7 @@ static struct fe_node *results(const struct building *b, const struct part *p)
     const struct fe_node *root = b->q->root;
     if (as_it_is(b, p))
         return p->n;
-    struct fe_node *n = rw_node(&b->w, FE_PROJECT_OP, root, 1, p->n, NULL);
+    struct fe_node *n = new_node(b, FE_PROJECT_OP, 1, p->n, NULL);
     rw_set_columns(&b->w, n, root);
     n->u.project.exprs = HD_NEWN(b->q->a, struct fe_expr *, root->ncols + 1);
     for (int i = 0; i < root->ncols; i++)

@@ -4,9 +4,8 @@
 
 #include "planner/order_query.h"
 
-/* Filters relations by what conditions say of them alone. A scan takes its filter in; it gets the number of the scan that
- * it was plus first_id. */
-void order_filter_sources(struct order_query *q, int first_id);
+/* Filters relations by what conditions say of them alone; a scan takes its filter in. */
+void order_filter_sources(struct order_query *q);
 /* The tree, with the columns of the query's root. Joins of it are told to `tell`. */
 struct fe_node *order_build(struct order_query *q, const struct order_plan *plan,
                             void (*tell)(void *, struct fe_node *, const struct order_plan *), void *data);

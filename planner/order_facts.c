@@ -45,11 +45,12 @@ static void column_of_table(const struct fe_table *t, int column, struct order_c
 static struct order_column facts_of(struct ctx *c, const struct order_source *s, const struct fe_expr *e, double rows)
 {
     struct order_column out = {.there = true, .distinct = HD_MAX(1, rows), .children = -1};
+    out.hashed = e->type.kind == HD_STRING || hd_type_is_float(e->type);
     int col = column_of(s, e);
     if (col < 0)
         return out;
     struct fe_expr ref = {.op = FE_COL, .col = col};
-    struct est_key k = est_key(c, s->orig, &ref);
+    struct est_key k = est_key(c, s->inside, &ref);
     if (k.distinct >= 0)
         out.distinct = HD_MAX(1, k.distinct);
     out.heavy = k.heavy;
@@ -114,7 +115,7 @@ static double values_of(struct ctx *c, const struct order_query *q, const struct
     if (e->col - s->base >= s->orig->ncols)
         return 2; /* a mark */
     struct fe_expr ref = {.op = FE_COL, .col = e->col - s->base};
-    return est_key(c, s->orig, &ref).distinct;
+    return est_key(c, s->inside, &ref).distinct;
 }
 
 static double share_of_equal(struct ctx *c, const struct order_query *q, const struct fe_expr *e)
@@ -182,7 +183,7 @@ static double filtered_rows(struct ctx *c, const struct order_query *q, int r)
     const struct order_source *s = &q->sources.v[r];
     if (s->n->op == FE_SCAN_OP)
         return est_rows(c, s->n);
-    double rows = rows_of(c, s->orig);
+    double rows = rows_of(c, s->inside);
     for (int i = 0; i < q->terms.n; i++)
         if (q->terms.v[i].owner < 0 && q->terms.v[i].relations == order_of(r) && s->kind == FE_INNER)
             rows *= q->terms.v[i].share;
@@ -206,7 +207,7 @@ static void set_dependent(struct ctx *c, const struct order_query *q, int r, str
             rest++;
             continue;
         }
-        struct order_column k = facts_of(c, s, t->sides[own], rows_of(c, s->orig));
+        struct order_column k = facts_of(c, s, t->sides[own], rows_of(c, s->inside));
         double other = values_of(c, q, t->sides[!own]), all = HD_MAX(k.distinct, other);
         found = HD_MIN(found, k.distinct * (1 - exp(-to->rows / k.distinct)) / all);
         each = HD_MIN(keys ? each : 1e300, to->rows / all);
@@ -244,7 +245,7 @@ static void set_class(struct ctx *c, const struct order_query *q, int i, struct 
         if (to->relations & order_of(m->relation))
             continue;
         to->relations |= order_of(m->relation);
-        to->of[m->relation] = facts_of(c, s, m->e, rows_of(c, s->orig));
+        to->of[m->relation] = facts_of(c, s, m->e, rows_of(c, s->inside));
     }
     for (int k = 0; k < q->terms.n; k++)
         to->constant |= fixes(q, &q->terms.v[k], i);
@@ -269,17 +270,17 @@ static uint64_t classes_of_key(const struct order_query *q, int r, int n, const 
     return all;
 }
 
-static void add_key(struct order_query *q, struct order_graph *g, int r, int n, const int *columns, double rows)
+/* Rows of a table that share the first of two columns by which it is sorted, if a foreign key's index leads to them. */
+static double children_of(const struct fe_table *t)
 {
-    uint64_t classes = n > 1 ? classes_of_key(q, r, n, columns) : 0;
-    if (classes)
-        g->keys[g->nkeys++] = (struct order_key){r, classes, rows};
+    const struct fe_foreign_key *fk = t->pk_sorted && t->npk == 2 ? index_of(t, t->pk[0]) : NULL;
+    return fk && !fk->child_rows && fk->parent->rows ? (double)t->rows / (double)fk->parent->rows : -1;
 }
 
 /* Of several columns: a table's primary key, the keys of a grouping. */
 static void set_key(struct ctx *c, struct order_query *q, struct order_graph *g, int r)
 {
-    const struct fe_node *n = q->sources.v[r].orig;
+    const struct fe_node *n = q->sources.v[r].inside;
     const struct fe_table *t = node_table(n);
     int count = t ? t->npk : n->op == FE_AGGREGATE_OP ? n->u.agg.nkeys : 0;
     int *columns = HD_NEWN(q->a, int, count + 1);
@@ -291,7 +292,10 @@ static void set_key(struct ctx *c, struct order_query *q, struct order_graph *g,
         if (columns[i] < 0)
             return;
     }
-    add_key(q, g, r, count, columns, t ? (double)t->rows : rows_of(c, n));
+    uint64_t classes = count > 1 ? classes_of_key(q, r, count, columns) : 0;
+    if (classes)
+        g->keys[g->nkeys++] =
+            (struct order_key){r, classes, t ? (double)t->rows : rows_of(c, n), t ? children_of(t) : -1};
 }
 
 static void set_conditions(const struct order_query *q, struct order_graph *g)

@@ -6,7 +6,7 @@
 
 struct ctx;
 
-/* c has room for estimates of the query's nodes, and for those of scans that were filtered since (order_build.h). */
+/* c has room for estimates of the query's relations. */
 struct order_graph *order_facts(struct ctx *c, struct order_query *q);
 
 #endif

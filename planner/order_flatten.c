@@ -132,7 +132,7 @@ static int add_source(struct order_query *q, const struct fe_node *n, enum fe_jo
 {
     int k = q->sources.n;
     struct order_source s = {.orig = n, .base = q->columns.n, .kind = kind, .join = join};
-    s.n = q->inside(q->data, n);
+    s.n = s.inside = q->inside(q->data, n);
     hd_vec_push(q->a, &q->sources, s);
     for (int i = 0; i < n->ncols; i++)
         add_column(q, n->cols[i], k);
@@ -178,7 +178,8 @@ void order_add_term(struct order_query *q, struct fe_expr *e, int owner, bool im
     hd_vec_push(q->a, &q->terms, t);
 }
 
-/* From the first one that may raise, which only the root has, the order of conjuncts guards them. */
+/* Those that may raise, which only the root has, come behind all others, in their order: so each is guarded by what
+ * guards it as the plan is written. */
 static void add_conjuncts(struct order_query *q, const struct fe_expr *e, struct fe_expr *const *map, int owner)
 {
     const struct fe_expr **v = NULL;
@@ -186,7 +187,7 @@ static void add_conjuncts(struct order_query *q, const struct fe_expr *e, struct
     pl_conjuncts(q->a, e, &v, &n);
     for (int i = 0; i < n; i++) {
         struct fe_expr *to = put_in(q, v[i], map);
-        if (q->last.n || lx_may_fail(v[i]))
+        if (lx_may_fail(v[i]))
             hd_vec_push(q->a, &q->last, to);
         else
             order_add_term(q, to, owner, false);

@@ -132,12 +132,22 @@ static double conditions_share(const struct order_graph *g, order_set a, order_s
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
-/* Of a table of so many rows, of which `columns` are read, that is looked up at random or, where rows come by the key,
- * in order. */
-static double cost_lookup(double domain, int columns, bool in_order, double probe)
+/* A table that is made for a join. */
+struct made {
+    double domain;    /* values of its key, or its rows */
+    double rows;
+    int columns;      /* that are read of it */
+    bool in_order;    /* rows that look up come by the key */
+    bool hashed;
+};
+
+static double cost_made(const struct made *m, double probe)
 {
-    return in_order || pl_table_cached(domain * HD_MAX(1, columns) / 8, 0) ? pl_cost_build(0, 0, probe)
-                                                                           : pl_cost_key_index(domain, probe);
+    bool cached = m->in_order || pl_table_cached(m->domain * HD_MAX(1, m->columns) / 8, 0);
+    double build = pl_cost_build(0, m->rows, 0);
+    if (m->hashed)
+        return build + pl_cost_build(0, 0, probe) + pl_cost_table(pl_table_cached(m->rows, 0), m->rows + probe);
+    return build + (cached ? pl_cost_build(0, 0, probe) : pl_cost_key_index(m->domain, probe));
 }
 
 static bool comes_by(const struct order_class *c, const struct order_plan *p)
@@ -158,36 +168,54 @@ static double cost_index(const struct order_relation *r, const struct order_colu
 
 struct looking_up {
     double cost;
-    bool scans; /* the other side in full */
     bool keeps; /* the order of the rows that look up */
 };
+
+/* By columns of several classes: in a table that is sorted by them. */
+static double cost_children(const struct order_graph *g, uint64_t between, const struct order_plan *b, double probe)
+{
+    double cost = 1e300;
+    for (int i = 0; i < g->nkeys; i++)
+        if (order_of(g->keys[i].relation) == b->set && g->keys[i].children >= 0 &&
+            order_within(g->keys[i].classes, between))
+            cost = HD_MIN(cost, pl_cost_child(g->keys[i].children, probe));
+    return cost;
+}
+
+static struct made made_of(const struct order_graph *g, uint64_t between, const struct order_plan *p,
+                           const struct order_plan *b)
+{
+    struct made m = {.domain = b->rows, .rows = b->rows, .columns = g->relations[order_first(b->set)].columns};
+    m.hashed = (between & (between - 1)) != 0;
+    for (uint64_t s = between; s; s &= s - 1) {
+        const struct order_class *c = &g->classes[order_first(s)];
+        double distinct, heavy;
+        distinct_of(c, b->set, &distinct, &heavy);
+        m.domain = HD_MAX(m.domain, distinct);
+        m.in_order |= comes_by(c, p);
+        m.hashed |= c->of[order_first(c->relations)].hashed;
+    }
+    return m;
+}
 
 /* Each row of p is looked up in b, which a table is made of, or which has one. */
 static struct looking_up look_up(const struct order_graph *g, uint64_t between, const struct order_plan *p,
                                  const struct order_plan *b, double rows)
 {
-    double domain = 0;
-    bool in_order = false;
-    struct looking_up best = {.scans = true, .keeps = true};
-    const struct order_relation *r = &g->relations[order_first(b->set)];
-    for (uint64_t s = between; s; s &= s - 1) {
-        const struct order_class *c = &g->classes[order_first(s)];
-        double distinct, heavy;
-        distinct_of(c, b->set, &distinct, &heavy);
-        domain = HD_MAX(domain, distinct);
-        in_order |= comes_by(c, p);
-    }
-    best.cost =
-        b->cost + pl_cost_build(0, b->rows, 0) + cost_lookup(HD_MAX(domain, b->rows), r->columns, in_order, p->rows);
+    struct looking_up best = {.keeps = true};
+    struct made m = made_of(g, between, p, b);
+    best.cost = b->cost + cost_made(&m, p->rows);
     if (!between) /* all pairs */
         best.cost = b->cost + pl_cost_loop(p->rows * b->rows, 1) + pl_cost_build(0, b->rows, p->rows);
     for (uint64_t s = b->left ? 0 : between; s; s &= s - 1) {
         const struct order_class *c = &g->classes[order_first(s)];
-        const struct order_column *m = &c->of[order_first(b->set)];
-        double cost = cost_index(r, m, comes_by(c, p), p->rows);
+        const struct order_column *of = &c->of[order_first(b->set)];
+        double cost = cost_index(&g->relations[order_first(b->set)], of, comes_by(c, p), p->rows);
         if (cost < best.cost)
-            best = (struct looking_up){cost, false, m->key || !m->scattered};
+            best = (struct looking_up){cost, of->key || !of->scattered};
     }
+    if (!b->left)
+        best.cost = HD_MIN(best.cost, cost_children(g, between, b, p->rows));
     best.cost += p->cost + pl_cost_scan(rows);
     return best;
 }
@@ -196,10 +224,10 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
 static double cost_dependent(const struct order_graph *g, const struct order_plan *p, const struct order_plan *b)
 {
     const struct order_relation *r = &g->relations[order_first(b->set)];
-    double build = b->cost + pl_cost_build(0, b->rows, 0) +
-                   cost_lookup(r->on.there ? r->on.distinct : b->rows, r->columns, false, p->rows);
-    double index = r->on.there ? cost_index(r, &r->on, false, p->rows) : build;
-    return p->cost + HD_MIN(build, index);
+    struct made m = {.domain = r->on.there ? r->on.distinct : b->rows, .rows = b->rows, .columns = r->columns};
+    m.hashed = !r->on.there || r->on.hashed;
+    double build = b->cost + cost_made(&m, p->rows);
+    return p->cost + (r->on.there ? HD_MIN(build, cost_index(r, &r->on, false, p->rows)) : build);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */

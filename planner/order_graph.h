@@ -31,6 +31,7 @@ struct order_column {
     double children; /* >= 0: a foreign key's index leads from a value to so many rows */
     bool scattered;  /* which lie anywhere */
     bool key;        /* a key index leads from a value to its row */
+    bool hashed;     /* values are no integers that address a table */
 };
 
 /* Columns that equal each other, directly or by way of others: at most one of a relation. */
@@ -44,7 +45,8 @@ struct order_class {
 struct order_key {
     int relation;
     uint64_t classes;
-    double rows; /* of the whole table */
+    double rows;     /* of the whole table */
+    double children; /* >= 0: the table is sorted by the key, and so many rows share its first column */
 };
 
 /* A condition that is no equality of a class. */

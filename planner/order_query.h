@@ -11,14 +11,13 @@
 /* A relation: a subplan whose rows are joined. INNER: as part of the inner joins. SEMI, ANTI, MARK, LEFT: as the right
  * side of such a join, which is moved as a whole. */
 struct order_source {
-    struct fe_node *n; /* with what is inside of it ordered */
-    const struct fe_node *orig; /* as it was; estimates are of it */
+    const struct fe_node *orig; /* as it was */
+    struct fe_node *inside; /* with what is inside of it ordered */
+    struct fe_node *n; /* and filtered, if it is INNER */
     int base; /* its first column; MARK: the last one is the mark */
     enum fe_join_kind kind;
     const struct fe_node *join; /* that it is the right side of, unless INNER */
     order_set needs; /* relations on the left of that join's condition */
-    const struct fe_expr
-        *filter; /* INNER: what is tested of its rows before they are joined, over the query's columns */
 };
 
 /* A conjunct over the columns of the query. */
@@ -57,6 +56,7 @@ struct order_query {
     struct shared_state *shared;
     struct fe_node *(*inside)(void *, const struct fe_node *); /* orders the joins below a relation */
     void *data;
+    int *next_id; /* of nodes that are made, so that there are estimates of them */
     const struct fe_node *root;
     struct fe_expr **map; /* [column of root]: over the query's columns */
     HD_VEC(struct order_source) sources;
@@ -65,7 +65,7 @@ struct order_query {
     HD_VEC(struct order_equals) equals;
     HD_VEC(struct order_pair) written; /* joins in the order of the plan, inputs first */
     HD_VEC(struct fe_expr *)
-    last; /* conjuncts of the root that may raise, and those behind: of rows that passed all else */
+    last; /* conjuncts of the root that may raise: tested of rows that passed all else */
 };
 
 #endif

@@ -10,6 +10,7 @@ struct order_told {
     double rows; /* estimated */
     bool top;    /* the last join of the tree; the others say no more */
     bool moved;  /* else it stays as it is written */
+    const char *tree; /* as text: what is gone through, then what is looked up for it */
     int relations, pairs; /* of sets, that were looked at; 0: the search was greedy */
     double cost, written; /* nanoseconds, of the cheapest tree that was found and of the written one */
 };

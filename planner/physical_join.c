@@ -555,14 +555,10 @@ static void tell_order(struct ctx *c, struct pl_node *p)
     if (!t || !t->top)
         return;
     struct pl_decision *d = pl_decide(c, p, "join order");
-    if (t->pairs)
-        pl_decide_detail(c, d, "by cost", t->moved ? NULL : "saves little",
-                         "the best for %.0f relations, %.0f joins compared", t->relations, t->pairs);
-    else
-        pl_decide_detail(c, d, "by cost", t->moved ? NULL : "saves little", "a good one for %.0f relations",
-                         t->relations, 0);
+    const char *how = t->pairs ? "the best of %.0f relations by %.0f pairs" : "a good one of %.0f relations";
+    pl_decide_detail(c, d, "by cost", t->moved ? t->tree : "saves little", how, t->relations, t->pairs);
+    pl_decide_way(c, d, "as written", t->written, t->moved ? NULL : t->tree);
     d->v[0].ns = t->cost;
-    pl_decide_way(c, d, "as written", t->written, NULL);
     d->taken = !t->moved;
 }
 

@@ -1,6 +1,17 @@
+#!/usr/bin/env python3
 """Plans with their inner joins as a parser of SQL would leave them: relations in any order, beside each other, all
-conditions in one filter above. Semi and anti joins come behind these."""
+conditions in one filter above. Semi and anti joins come behind these. With their order left to the planner they must give
+the rows that the plans give.
+
+Usage: shuffled.py --heddle BIN --db DB --plans DIR [--seed S] [--write DIR]    DIR: where plans are left
+"""
+import argparse
 import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
 
 
 def expression(e):
@@ -72,3 +83,35 @@ def shuffle(plan, rng):
     if "shared" in plan:
         out["shared"] = {k: shuffle_below(v, rng) for k, v in plan["shared"].items()}
     return out
+
+
+def rows_of(args, plan):
+    done = subprocess.run([args.heddle, "run", plan, "--db", args.db, "--threads", "2", "--format", "csv"], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--heddle", required=True)
+    ap.add_argument("--db", required=True)
+    ap.add_argument("--plans", type=pathlib.Path, required=True)
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--write", type=pathlib.Path)
+    args = ap.parse_args()
+    rng, wrong, count = random.Random(args.seed), [], 0
+    with tempfile.TemporaryDirectory(prefix="heddle-shuffled-") as folder:
+        folder = args.write or pathlib.Path(folder)
+        folder.mkdir(exist_ok=True)
+        for plan in sorted(args.plans.glob("*.json")):
+            written = json.loads(plan.read_text())
+            (folder / plan.name).write_text(json.dumps(shuffle(written, rng), indent=1))
+            (folder / "auto.json").write_text(json.dumps({**written, "order": "auto"}))
+            want = rows_of(args, plan)
+            wrong += [f"{plan.name} {what}" for what, other in (("shuffled", folder / plan.name), ("auto", folder / "auto.json")) if rows_of(args, other) != want]
+            count += 1
+    print(f"{count} plans; wrong: {', '.join(wrong) or 'none'}")
+    return len(wrong) > 0 or count == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
