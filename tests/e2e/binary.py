@@ -149,6 +149,61 @@ def orders(e, rows):
     check("window", found, expected)
 
 
+def least(values):
+    return form(min((v for v in values if v is not None), default=None))
+
+
+def aggregates(e, rows):
+    found = e.rows({"op": "aggregate", "input": SCAN, "keys": ["k"], "aggs": [
+        {"fn": "count", "arg": "v", "distinct": True, "as": "n"}, {"fn": "mode", "arg": "w", "as": "m"},
+        {"fn": "first", "arg": "v", "order": ["id"], "as": "f"}, {"fn": "last", "arg": "v", "order": ["w", "id"], "as": "l"},
+        {"fn": "arg_max", "arg": "v", "by": "id", "as": "a"}, {"fn": "quantile_disc", "arg": "w", "q": "0.5", "as": "q"},
+        {"fn": "min", "arg": "v", "filter": "id % 2 = 0", "as": "e"}]})
+    by, expected = collections.defaultdict(list), []
+    for r in rows:
+        by[r[1]].append(r)
+    for key, group in by.items():
+        w = sorted(r[3] for r in group if r[3] is not None)
+        count = collections.Counter(w)
+        last = max(group, key=lambda r: (r[3] is None, r[3] or b"", r[0]))  # NULLs come last
+        expected.append((form(key), len({r[2] for r in group} - {None}), form(min(w, key=lambda x: (-count[x], x), default=None)),
+                         form(group[0][2]), form(last[2]), form(next((r[2] for r in reversed(group) if r[2] is not None), None)),
+                         form(w[(len(w) + 1) // 2 - 1] if w else None), least(r[2] for r in group if r[0] % 2 == 0)))
+    check("aggregates", found, expected)
+
+
+def frames(e, rows):
+    found = e.rows({"op": "project", "exprs": ["id", "least", "rank"], "input": {
+        "op": "window", "input": SCAN, "order": ["id"], "functions": [
+            {"fn": "min", "arg": "v", "as": "least", "frame": {"unit": "rows", "start": {"preceding": "2"}, "end": {"following": "1"}}}]
+        + [{"fn": "count", "arg": "k", "as": "rank"}]}})
+    if isinstance(found, str):
+        check("frames", found, [])
+        return
+    check("frames", [r[:2] for r in found],
+          [(r[0], least(x[2] for x in rows[max(0, i - 2):i + 2])) for i, r in enumerate(rows)])
+
+
+def sides(e, rows):
+    few = [(b"\x80", b"of 80"), (b"\xff\0", None), (b"", b""), (b"nowhere", b"else")]
+    right = {"op": "values", "columns": [{"name": "z", "type": "binary"}, {"name": "y", "type": "binary"}],
+             "rows": [[form(z), form(y)] for z, y in few]}
+    for kind in ("left", "full"):
+        found = e.rows({"op": "project", "exprs": ["id", "z", "y"], "input": {
+            "op": "join", "kind": kind, "on": [["k", "z"]], "left": SCAN, "right": right}})
+        there = dict(few)
+        expected = [(r[0], form(r[1]) if r[1] in there else None, form(there.get(r[1]))) for r in rows]
+        if kind == "full":
+            expected += [(None, form(z), form(y)) for z, y in few if all(r[1] != z for r in rows)]
+        check(f"{kind} join", found, expected)
+    found = e.rows({"op": "project", "exprs": ["id"], "input": {"op": "filter", "input": SCAN, "pred": "k in :p or v in (x'00', x'80ff')"}},
+                   {"p": {"type": "list(binary)"}}, ["-p", 'p=["\\\\x80", "ff00", "\\\\x00"]'])
+    check("in", found, [(r[0],) for r in rows if r[1] in (b"\x80", b"\xff\0", b"\0") or r[2] in (b"\0", b"\x80\xff")])
+    found = e.rows({"op": "sort", "keys": ["v", "id"], "limit": 7, "input": {"op": "filter", "input": SCAN, "pred": "v > x'40'"}})
+    first = sorted((r for r in rows if r[2] is not None and r[2] > b"\x40"), key=lambda r: (r[2], r[0]))[:7]
+    check("top", found, [(r[0], *map(form, r[1:])) for r in first], ordered=True)
+
+
 def others(e, rows):
     piece = {"op": "project", "input": SCAN, "exprs": [{"expr": "v", "as": "x"}]}
     found = e.rows({"op": "intersect", "inputs": [piece, {"op": "project", "input": SCAN, "exprs": [{"expr": "w", "as": "x"}]}]})
@@ -194,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         e = Engine(options, rows, scratch)
         check("scan", e.rows(SCAN), [(r[0], *map(form, r[1:])) for r in rows])
-        for test in (filters, groups, joins, orders, others):
+        for test in (filters, groups, aggregates, frames, joins, sides, orders, others):
             test(e, rows)
         refusals(e)
         if options.backend == "cpu":

@@ -178,7 +178,9 @@ class Types(unittest.TestCase):
 
     def test_formats_that_are_not_taken(self):
         for kind, text in ((pa.list_(pa.int32()), "\\+l"), (pa.decimal128(5, -2), "d:5,-2"),
-                           (pa.decimal256(76, 39), "d:76,39,256"), (pa.struct([("a", pa.int32())]), "\\+s")):
+                           (pa.decimal256(76, 39), "d:76,39,256"), (pa.struct([("a", pa.int32())]), "\\+s"),
+                           (pa.duration("us"), "tDu"), (pa.month_day_nano_interval(), "tin"),
+                           (pa.map_(pa.int32(), pa.int32()), "\\+m")):
             with self.subTest(kind):
                 self.refused(pa.array([None], kind), f'^t: column "v": Arrow format "{text}.*" is not accepted')
 
