@@ -62,7 +62,8 @@ struct fe_agg {
     X(DENSE, "dense rank") /* of the order keys among distinct ones */ \
     X(ROWS, "rows") /* of the partition */ \
     X(FOUND, "found") /* of the row that a search has found */ \
-    X(COMPUTED, "computed") /* by an expression */
+    X(COMPUTED, "computed") /* by an expression */ \
+    X(FITS, "fits") /* no number, a bool that rewriting knows: whether facts keep its value within 10^by */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,
     FE_WINDOW_BASES(X)
@@ -91,18 +92,38 @@ static inline bool fe_window_same_at(const struct fe_window_at *a, const struct 
     return a->base == b->base && a->by == b->by && a->of == b->of &&
            fe_window_same_more(a->more, a->less, b->more, b->less);
 }
+/* Successive rows of a partition: from both `first` to both `last`. One bound is there twice. */
+struct fe_window_span {
+    struct fe_window_at first[2], last[2];
+};
+enum { FE_WINDOW_SPANS = 3 };
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
- * this one have one, SUM, MIN and MAX of those. */
+ * this one have one, SUM, MIN, MAX and bits of those. Framed: SUM, MIN, MAX, BIT_OR of the rows of the spans, NULL where
+ * none of them has a value; REGR_SXY of the values `of`; ARG_MIN and ARG_MAX: the number of the row that has the smallest
+ * or largest of the first of these, of several that with the smallest of the other. `arg` is the first one then. */
 struct fe_window_value {
     enum fe_agg_fn fn;
     struct fe_expr *arg; /* over the input's columns */
-    bool
-        framed; /* SUM, MIN, MAX of rows from both `first` to both `last` of the partition; NULL where none of them has a
-                    value. One bound is there twice */
-    struct fe_window_at first[2], last[2];
+    bool framed;
+    int nspans;
+    struct fe_window_span span[FE_WINDOW_SPANS];
+    int of[2]; /* values in front of this one, of which ANY is kept */
     bool
         places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
 };
+static inline bool fe_window_is_arg(const struct fe_window_value *v)
+{
+    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX;
+}
+/* SUM or AVG of an exact type: differences of the running SUM `of` [0] that it is of, for AVG by number `of` [1]. */
+static inline bool fe_window_is_difference(const struct fe_window_value *v)
+{
+    return v->framed && (v->fn == FE_AGG_AVG || (v->fn == FE_AGG_SUM && !hd_type_is_float(v->arg->type)));
+}
+static inline bool fe_window_is_of_others(const struct fe_window_value *v)
+{
+    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY);
+}
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows
  * there are if all are in front of it. `behind`: the last row that is not behind it; 0 if all are. */

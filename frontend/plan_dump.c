@@ -302,18 +302,30 @@ static void print_ends(struct dump *d, const struct fe_node *n, const struct fe_
 static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
                          const char *const *names)
 {
-    hd_strbuf_addf(d->out, "%s(", fe_agg_name(v->fn));
+    hd_strbuf_addf(d->out, "%s%s(", fe_window_is_arg(v) ? "number of " : "", fe_agg_name(v->fn));
     fe_expr_print(d->out, v->arg, names);
-    hd_strbuf_adds(d->out, ") of ");
-    print_ends(d, n, v->first, "greatest", names);
-    hd_strbuf_adds(d->out, " to ");
-    print_ends(d, n, v->last, "least", names);
+    if (fe_window_is_of_others(v)) {
+        hd_strbuf_adds(d->out, ", ");
+        fe_expr_print(d->out, n->u.sort.window->values[v->of[1]].arg, names);
+    }
+    for (int i = 0; i < v->nspans; i++) {
+        hd_strbuf_adds(d->out, i ? " and " : ") of ");
+        print_ends(d, n, v->span[i].first, "greatest", names);
+        hd_strbuf_adds(d->out, " to ");
+        print_ends(d, n, v->span[i].last, "least", names);
+    }
 }
 
 static void print_window_column(struct dump *d, const struct fe_node *n, const struct fe_window_column *c,
                                 const char *const *names)
 {
     const struct fe_window *w = n->u.sort.window;
+    if (c->at.base == FE_WINDOW_FITS) {
+        hd_strbuf_adds(d->out, "values of ");
+        fe_expr_print(d->out, w->values[c->value].arg, names);
+        hd_strbuf_addf(d->out, " fit %d digits", (int)c->at.by);
+        return;
+    }
     if (c->value >= 0) {
         const struct fe_window_value *v = &w->values[c->value];
         if (v->framed) {

@@ -2,7 +2,7 @@
  * behind them. */
 #include "frontend/plan_window.h"
 
-enum { PIECES = 3, ENDS_MAX = 3 };
+enum { PIECES = FE_WINDOW_SPANS, ENDS_MAX = 3 };
 
 /* A number: the greatest or the least of some. */
 struct end {
@@ -101,32 +101,27 @@ int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn
     return 0;
 }
 
-/* The frame's own end, and where rows are left out. */
-static const struct fe_window_at *ends(const struct end *e, struct fe_window_at to[2])
+/* The frame's own end, and where rows are left out: a fold stays in the partition by itself. */
+static void set_ends(struct fe_window_at to[2], const struct end *e)
 {
     to[0] = e->at[0];
     to[1] = e->at[e->n - 1];
-    return to;
 }
 
-const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
+int fw_spans(const struct fw_frame *f, struct fe_window_span span[FE_WINDOW_SPANS])
 {
-    struct hd_arena *a = x->r->arena;
     struct piece p[PIECES];
-    struct fe_window_at from[2], to[2];
-    const char *all = NULL;
-    for (int i = 0, n = pieces(f, p); i < n; i++) {
-        const char *one = fw_folded(x, fn, arg, ends(&p[i].first, from), ends(&p[i].last, to));
-        if (!all)
-            all = one;
-        else if (fn == FE_AGG_SUM)
-            all = hd_asprintf(a, "coalesce(%s + %s, %s, %s)", all, one, all, one);
-        else if (fn == FE_AGG_BIT_OR)
-            all = hd_asprintf(a, "coalesce(%s | %s, %s, %s)", all, one, all, one);
-        else
-            all = hd_asprintf(a, "%s(%s, %s)", fn == FE_AGG_MIN ? "least" : "greatest", all, one);
+    int n = pieces(f, p);
+    if (f->without == FW_NOTHING) {
+        span[0].first[0] = span[0].first[1] = fw_first_row(f);
+        span[0].last[0] = span[0].last[1] = fw_last_row(f);
+        return 1;
     }
-    return all;
+    for (int i = 0; i < n; i++) {
+        set_ends(span[i].first, &p[i].first);
+        set_ends(span[i].last, &p[i].last);
+    }
+    return n;
 }
 
 int fw_count_at(struct fw_reading *x, int count, const char *number_, const char **out)

@@ -62,6 +62,13 @@ const char *fw_number_at(struct fw_reading *x, const struct fe_window_at *at, in
     return by ? hd_asprintf(x->r->arena, "(%s %c %" PRId64 ")", base, by < 0 ? '-' : '+', by < 0 ? -by : by) : base;
 }
 
+const char *fw_fits(struct fw_reading *x, struct fe_expr *arg, int digits)
+{
+    struct fe_window_column c = {.at = {.base = FE_WINDOW_FITS, .by = digits}};
+    c.value = fw_add_value(x, FE_AGG_ANY, arg);
+    return column(x, c);
+}
+
 const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_at *at, int64_t more, bool clamped)
 {
     struct fe_window_column c = {.at = *at, .value = value, .clamp_high = clamped && at->base != FE_WINDOW_FOUND};
@@ -73,10 +80,12 @@ struct fe_column fw_column_of(struct fw_reading *x, int i)
 {
     const struct fe_window_column *c = &x->w->columns[i];
     const struct fe_window_value *v = c->value >= 0 ? &x->w->values[c->value] : NULL;
-    bool count = !v || v->fn == FE_AGG_COUNT;
+    bool count = !v || v->fn == FE_AGG_COUNT || (v->framed && fe_window_is_arg(v));
     bool there = !v || (!v->framed && fe_window_row_is_there(c));
-    return (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), count ? hd_type_of(HD_INT64) : v->arg->type,
-                              !there || (v && !count && v->arg->nullable)};
+    if (c->at.base == FE_WINDOW_FITS)
+        return (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), hd_type_of(HD_BOOL), false};
+    struct hd_type type = count ? hd_type_of(HD_INT64) : v->fn == FE_AGG_AVG ? fe_avg_type(v->arg->type) : v->arg->type;
+    return (struct fe_column){hd_asprintf(x->r->arena, "#%d", i), type, !there || (v && !count && v->arg->nullable)};
 }
 
 /* The input's columns have no names: texts name none of them. */
@@ -91,7 +100,8 @@ static struct fe_scope scope_so_far(struct fw_reading *x)
     return (struct fe_scope){.ncols = n, .cols = cols};
 }
 
-int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out)
+/* An int64 that such an expression says, 0 for NULL. */
+static int add_number(struct fw_reading *x, const char *number, int *out)
 {
     struct fe_window *w = x->w;
     const struct fe_scope scope = scope_so_far(x);
@@ -109,7 +119,15 @@ int fw_value_of(struct fw_reading *x, int value, const char *number, const char 
         hd_grow1(x->r->arena, w->numbers, w->nnumbers);
         w->numbers[w->nnumbers++] = e;
     }
-    *out = column(x, (struct fe_window_column){.at = {.base = FE_WINDOW_COMPUTED, .of = i}, .value = value});
+    *out = i;
+    return 0;
+}
+
+int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out)
+{
+    struct fe_window_column c = {.at.base = FE_WINDOW_COMPUTED, .value = value};
+    HD_TRY(add_number(x, number, &c.at.of));
+    *out = column(x, c);
     return 0;
 }
 
@@ -276,27 +294,30 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
     return hd_asprintf(x->r->arena, "(coalesce(%s, %s) - coalesce(%s, %s))", to, zero, from, zero);
 }
 
-const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg, const struct fe_window_at first[2],
-                      const struct fe_window_at last[2])
+static bool same_spans(const struct fe_window_value *a, const struct fe_window_value *b)
+{
+    bool same = a->nspans == b->nspans;
+    for (int i = 0; same && i < a->nspans; i++)
+        for (int k = 0; k < 2; k++)
+            same = same && fe_window_same_at(&a->span[i].first[k], &b->span[i].first[k]) &&
+                   fe_window_same_at(&a->span[i].last[k], &b->span[i].last[k]);
+    return same;
+}
+
+static const char *framed(struct fw_reading *x, const struct fw_frame *f, struct fe_window_value v)
 {
     struct fe_window *w = x->w;
     const struct fe_window_at row = {.base = FE_WINDOW_ROW};
-    struct fe_window_value v = {.fn = fn, .arg = arg, .framed = true};
-    bool same = false;
     int i = 0;
-    for (int k = 0; k < 2; k++) {
-        v.first[k] = first[k];
-        v.last[k] = last[k];
-    }
+    v.framed = true;
+    v.nspans = fw_spans(f, v.span);
     for (; i < w->nvalues; i++) {
         const struct fe_window_value *o = &w->values[i];
-        same = o->framed && o->fn == fn && fe_expr_eq(o->arg, arg);
-        for (int k = 0; k < 2 && same; k++)
-            same = fe_window_same_at(&o->first[k], &first[k]) && fe_window_same_at(&o->last[k], &last[k]);
-        if (same)
+        if (o->framed && o->fn == v.fn && o->of[0] == v.of[0] && o->of[1] == v.of[1] && fe_expr_eq(o->arg, v.arg) &&
+            same_spans(o, &v))
             break;
     }
-    if (!same) {
+    if (i == w->nvalues) {
         hd_grow1(x->r->arena, w->values, w->nvalues);
         w->values[w->nvalues++] = v;
     }
@@ -305,7 +326,21 @@ const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *a
 
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
 {
-    const struct fe_window_at first = fw_first_row(f), last = fw_last_row(f);
-    return fw_folded(x, fn, arg, (const struct fe_window_at[]){first, first},
-                     (const struct fe_window_at[]){last, last});
+    return framed(x, f, (struct fe_window_value){.fn = fn, .arg = arg});
+}
+
+const char *fw_framed_of(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *first,
+                         struct fe_expr *other)
+{
+    int of[2] = {fw_add_value(x, FE_AGG_ANY, first), fw_add_value(x, FE_AGG_ANY, other)};
+    return framed(x, f, (struct fe_window_value){.fn = fn, .arg = first, .of = {of[0], of[1]}});
+}
+
+int fw_added_up(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg, const char *n,
+                const char **out)
+{
+    struct fe_window_value v = {.fn = fn, .arg = arg, .of = {fw_add_value(x, FE_AGG_SUM, arg)}};
+    HD_TRY(add_number(x, n, &v.of[1]));
+    *out = framed(x, f, v);
+    return 0;
 }

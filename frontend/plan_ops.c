@@ -265,7 +265,7 @@ struct hd_type fe_sum_type(struct hd_type t)
     return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, t.scale);
 }
 
-static struct hd_type avg_type(struct hd_type t)
+struct hd_type fe_avg_type(struct hd_type t)
 {
     return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
 }
@@ -284,7 +284,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_AVG:
         if (!hd_type_is_num(t))
             return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name, hd_type_text(t, found));
-        g->type = g->fn == FE_AGG_SUM ? fe_sum_type(t) : avg_type(t);
+        g->type = g->fn == FE_AGG_SUM ? fe_sum_type(t) : fe_avg_type(t);
         return 0;
     case FE_AGG_MIN:
     case FE_AGG_MAX:
@@ -316,7 +316,7 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
         if (!hd_type_is_num(t))
             return fe_json_fail(v, "%s expects a number, found %s; quantile_disc takes values of any type",
                                 aggs[g->fn].name, hd_type_text(t, found));
-        g->type = t.kind == HD_DECIMAL ? avg_type(t) : hd_type_of(HD_FLOAT64);
+        g->type = t.kind == HD_DECIMAL ? fe_avg_type(t) : hd_type_of(HD_FLOAT64);
         return 0;
     case FE_AGG_STRING_AGG:
         if (t.kind != HD_STRING)

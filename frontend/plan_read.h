@@ -71,6 +71,7 @@ int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char 
                   struct fe_node *n);
 /* The type of a sum of values of type t. */
 struct hd_type fe_sum_type(struct hd_type t);
+struct hd_type fe_avg_type(struct hd_type t);
 /* plan_groups.c: "sets", "rollup" or "cube" of an aggregate with keys, whose columns may become nullable. */
 int fe_read_sets(struct fe_plan_reader *r, const struct fe_json *v, struct fe_node *n, struct fe_column *keys);
 /* The keys that `grouping` is of. */

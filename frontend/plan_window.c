@@ -30,11 +30,17 @@ enum function {
     BIT_AND,
     BIT_OR,
     BIT_XOR,
+    ARG_MIN,
+    ARG_MAX,
+#define T_AGG(id, ...)
+#define T_MOMENT(id, ...) id,
+#include "frontend/aggs.def"
     FUNCTIONS
 };
 static const struct {
     const char *name;
     bool arg, offset, count, framed, nulls; /* takes "arg", "offset" and "default", "n", "frame", "nulls" */
+    bool by; /* takes "by" */
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_agg_fn agg; /* that it is; or nothing */
 } functions[FUNCTIONS] = {
@@ -60,6 +66,12 @@ static const struct {
     [BIT_AND] = {.name = "bit_and", .arg = true, .framed = true, .agg = FE_AGG_BIT_AND},
     [BIT_OR] = {.name = "bit_or", .arg = true, .framed = true, .agg = FE_AGG_BIT_OR},
     [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true, .agg = FE_AGG_BIT_XOR},
+    [ARG_MIN] = {.name = "arg_min", .arg = true, .by = true, .framed = true, .agg = FE_AGG_ARG_MIN},
+    [ARG_MAX] = {.name = "arg_max", .arg = true, .by = true, .framed = true, .agg = FE_AGG_ARG_MAX},
+#define T_AGG(id, ...)
+#define T_MOMENT(id, said, nargs) \
+    [id] = {.name = said, .arg = true, .by = (nargs) == 2, .framed = true, .agg = FE_AGG_##id},
+#include "frontend/aggs.def"
 };
 
 static const char *text_of(struct fw_reading *x, const struct fe_expr *k)
@@ -134,6 +146,11 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     case BIT_AND:
     case BIT_OR:
     case BIT_XOR:
+    case ARG_MIN:
+    case ARG_MAX:
+#define T_AGG(id, ...)
+#define T_MOMENT(id, ...) case id:
+#include "frontend/aggs.def"
     case FUNCTIONS: break;
     }
     HD_BUG("window function %d", (int)fn);
@@ -231,6 +248,10 @@ static int read_function_name(const struct fe_json *v, enum function *out)
     HD_TRY(refuse(v, "default", functions[k].offset, *out));
     HD_TRY(refuse(v, "n", functions[k].count, *out));
     HD_TRY(refuse(v, "nulls", functions[k].nulls, *out));
+    HD_TRY(refuse(v, "by", functions[k].by, *out));
+    if (functions[k].agg && fe_json_get(v, "distinct", &m))
+        return fe_json_fail(&m, "distinct values of a frame: not supported; an aggregate takes \"distinct\"");
+    HD_TRY(refuse(v, "distinct", false, *out));
     HD_TRY(refuse(v, "filter", functions[k].framed && !functions[k].nulls, *out));
     return refuse(v, "frame", functions[k].framed, *out);
 }
@@ -247,8 +268,9 @@ static int read_nulls(const struct fe_json *v, const struct fe_expr *arg, bool *
     return 0;
 }
 
-/* "arg" of the rows that "filter" leaves, NULL in others. */
-static int read_argument(struct fw_reading *x, const struct fe_json *v, enum function fn, struct fe_expr **arg)
+/* "arg" and "by" of the rows that "filter" leaves, NULL in others. */
+static int read_arguments(struct fw_reading *x, const struct fe_json *v, enum function fn, struct fe_expr **arg,
+                          struct fe_expr **by)
 {
     const struct hd_type truth = hd_type_of(HD_BOOL);
     bool condition = fn == COUNT_IF || fn == BOOL_AND || fn == BOOL_OR;
@@ -258,9 +280,15 @@ static int read_argument(struct fw_reading *x, const struct fe_json *v, enum fun
         HD_TRY(fe_read_expr(x->r, &m, &x->scope, condition ? &truth : NULL, "a condition (bool)", arg));
     else if (functions[fn].arg)
         return fe_json_need(v, "arg", &m);
+    if (functions[fn].by) {
+        HD_TRY(fe_json_need(v, "by", &m));
+        HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, by));
+    }
     HD_TRY(fe_read_condition(x->r, v, "filter", &x->scope, &filter));
     if (filter)
         *arg = fw_where(x->r->arena, filter, *arg);
+    if (filter && *by)
+        *by = fw_where(x->r->arena, filter, *by);
     return 0;
 }
 
@@ -268,30 +296,30 @@ static int read_argument(struct fw_reading *x, const struct fe_json *v, enum fun
 static int read_function(struct fw_reading *x, const struct fe_json *v, const char **out)
 {
     struct fe_json m;
-    struct fe_expr *arg = NULL;
+    struct fe_expr *arg = NULL, *by = NULL;
     struct fw_frame f = x->frame;
     enum function fn;
-    struct fe_expr *k = fe_constant_int(x->r, v, 1), *by = k;
+    struct fe_expr *k = fe_constant_int(x->r, v, 1), *step = k;
     bool ignore = false;
-    HD_TRY(fe_json_object(v, "fn", "arg", "offset", "default", "n", "nulls", "filter", "partition", "order", "frame",
-                          "as", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "offset", "default", "n", "nulls", "filter", "partition",
+                          "order", "frame", "as", NULL));
     HD_TRY(read_function_name(v, &fn));
-    HD_TRY(read_argument(x, v, fn, &arg));
+    HD_TRY(read_arguments(x, v, fn, &arg, &by));
     if (functions[fn].count) {
         HD_TRY(fe_json_need(v, "n", &m));
         HD_TRY(fe_read_integer(x->r, v, "n", FE_CONSTANT_NTH, &k));
     }
-    HD_TRY(fe_read_integer(x->r, v, "offset", FE_CONSTANT_STEP, &by));
+    HD_TRY(fe_read_integer(x->r, v, "offset", FE_CONSTANT_STEP, &step));
     HD_TRY(read_nulls(v, arg, &ignore));
     HD_TRY(fw_read_frame(x, v, &f));
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
     if (functions[fn].nulls && (f.without || ignore) && functions[fn].framed)
         return chosen(x, &f, fn, text_of(x, k), ignore, arg, out);
     if (ignore)
-        return shifted_past_nulls(x, v, fn, by, arg, out);
+        return shifted_past_nulls(x, v, fn, step, arg, out);
     switch (fn) {
     case LAG:
-    case LEAD: return shifted(x, v, fn, by, fw_add_value(x, FE_AGG_ANY, arg), out);
+    case LEAD: return shifted(x, v, fn, step, fw_add_value(x, FE_AGG_ANY, arg), out);
     case FIRST_VALUE:
     case NTH_VALUE:
         if (k->op == FE_PARAM || f.start.at.more)
@@ -313,7 +341,13 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case BOOL_OR:
     case BIT_AND:
     case BIT_OR:
-    case BIT_XOR: return fw_aggregate(x, v, functions[fn].agg, &f, arg, out);
+    case BIT_XOR:
+    case ARG_MIN:
+    case ARG_MAX:
+#define T_AGG(id, ...)
+#define T_MOMENT(id, ...) case id:
+#include "frontend/aggs.def"
+        return fw_aggregate(x, v, functions[fn].agg, &f, arg, by, out);
     case ROW_NUMBER:
     case RANK:
     case DENSE_RANK:

@@ -1,5 +1,6 @@
 /* Internal to the files that read the operator window: plan_window.c (its functions), plan_frame.c (frames),
- * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out), plan_window_aggs.c (aggregates). */
+ * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out), plan_window_aggs.c and
+ * plan_window_moments.c (aggregates). */
 #ifndef HEDDLE_FRONTEND_PLAN_WINDOW_H
 #define HEDDLE_FRONTEND_PLAN_WINDOW_H
 
@@ -59,13 +60,16 @@ const char *fw_frame_size(struct fw_reading *x, const struct fw_frame *f);
  * was in front of its first one. */
 const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int value, const char *zero);
 
-/* The fold of the frame's rows by itself (SUM, MIN, MAX), for what no difference of running values says; of successive
- * rows. */
+/* The fold of the frame's rows by itself (SUM, MIN, MAX, BIT_OR), for what no difference of running values says; NULL for
+ * no values. Of two expressions: REGR_SXY (of float64), ARG_MIN, ARG_MAX (a number, as fw_value_of takes it). */
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
-
-/* The same of rows from both `first` to both `last`. */
-const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg, const struct fe_window_at first[2],
-                      const struct fe_window_at last[2]);
+const char *fw_framed_of(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *first,
+                         struct fe_expr *other);
+/* sum or avg of an exact type with 38 digits, of n values, more than 0: by differences of running values. */
+int fw_added_up(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg, const char *n,
+                const char **out);
+/* A condition that the planner knows: facts keep values of arg, decimals without their point, within 10^digits. */
+const char *fw_fits(struct fw_reading *x, struct fe_expr *arg, int digits);
 
 /* ---- frames of pieces (plan_exclude.c) ----------------------------------------------------------------------- */
 
@@ -73,8 +77,8 @@ const char *fw_folded(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *a
 const char *fw_pieces_size(struct fw_reading *x, const struct fw_frame *f);
 /* What a running value says of all of it, 0 for no rows. */
 int fw_pieces_sum(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, int value, const char **out);
-/* The fold of all of it by itself; NULL for no values. */
-const char *fw_pieces_folded(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
+/* The successive rows that it is of. */
+int fw_spans(const struct fw_frame *f, struct fe_window_span span[FE_WINDOW_SPANS]);
 /* The number of its k-th row, of its last one; 0: there is none. count >= 0: among the partition's rows that this running
  * count counts. */
 int fw_pieces_nth(struct fw_reading *x, const struct fw_frame *f, int count, const char *k, const char **out);
@@ -91,7 +95,14 @@ int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool followi
 
 /* As text over the node's columns; arg NULL: count of rows. v: the function, for errors. */
 int fw_aggregate(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
-                 struct fe_expr *arg, const char **out);
+                 struct fe_expr *arg, struct fe_expr *by, const char **out);
+/* Rows, or values of arg. */
+int fw_count(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out);
+/* The mean of n values, as float64. */
+int fw_real_mean(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char *n, const char **out);
+/* Variance and its kin (plan_window_moments.c). */
+int fw_moment(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
+              struct fe_expr *arg, struct fe_expr *by, const char **out);
 /* The value, or 1 for NULL, where the condition is true, else NULL. */
 struct fe_expr *fw_where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value);
 

@@ -2,6 +2,8 @@
  * with folds of the frame's rows where none does. */
 #include "frontend/plan_window.h"
 
+enum { SURE_DIGITS = 28 }; /* of which sums of 2^31 values fit 128 bits */
+
 static int count_pieces(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
 {
     if (arg && arg->nullable)
@@ -49,7 +51,7 @@ static const char *summed(struct fw_reading *x, const struct fw_frame *f, struct
     return fw_where_rows(x, f, sum);
 }
 
-static int count_of(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
+int fw_count(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char **out)
 {
     if (f->without)
         return aggregate_pieces(x, f, FE_AGG_COUNT, arg, hd_type_of(HD_INT64), out);
@@ -87,11 +89,11 @@ static int of_conditions(struct fw_reading *x, const struct fw_frame *f, enum fe
 {
     struct hd_arena *a = x->r->arena;
     const char *some, *all;
-    HD_TRY(count_of(x, f, fw_where(a, fn == FE_AGG_BOOL_AND ? inverse(a, FE_NOT, cond) : cond, NULL), &some));
+    HD_TRY(fw_count(x, f, fw_where(a, fn == FE_AGG_BOOL_AND ? inverse(a, FE_NOT, cond) : cond, NULL), &some));
     *out = some;
     if (fn == FE_AGG_COUNT_IF)
         return 0;
-    HD_TRY(count_of(x, f, cond, &all));
+    HD_TRY(fw_count(x, f, cond, &all));
     *out = hd_asprintf(a, "case when %s > 0 then %s %s 0 end", all, some, fn == FE_AGG_BOOL_AND ? "=" : ">");
     return 0;
 }
@@ -103,9 +105,7 @@ static const char *extreme(struct fw_reading *x, const struct fw_frame *f, enum 
     struct fe_expr *wide = single ? fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)) : arg;
     enum fe_agg_fn least = fn == FE_AGG_MIN ? FE_AGG_MIN : FE_AGG_MAX;
     const char *out = NULL;
-    if (f->without)
-        out = fw_pieces_folded(x, f, least, wide);
-    else if (!f->start.open || hd_type_is_text(arg->type))
+    if (f->without || !f->start.open || hd_type_is_text(arg->type))
         out = fw_framed(x, f, least, wide);
     else
         out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, least, wide), &last, 0, true));
@@ -117,7 +117,7 @@ static int real_pieces(struct fw_reading *x, const struct fw_frame *f, enum fe_a
                        const char **out)
 {
     const char *n;
-    *out = fw_pieces_folded(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
+    *out = fw_framed(x, f, FE_AGG_SUM, fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64)));
     if (fn == FE_AGG_SUM)
         return 0;
     HD_TRY(count_pieces(x, f, arg, &n));
@@ -164,14 +164,24 @@ static int of_bits(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn
         return odd_bits(x, f, arg, out);
     if (fn == FE_AGG_BIT_AND)
         arg = inverse(a, FE_BIT_NOT, arg);
-    if (f->without)
-        *out = fw_pieces_folded(x, f, FE_AGG_BIT_OR, arg);
-    else if (f->start.open)
+    if (f->start.open && !f->without)
         *out = fw_where_rows(x, f, fw_value_at(x, fw_add_value(x, FE_AGG_BIT_OR, arg), &last, 0, true));
     else
         *out = fw_framed(x, f, FE_AGG_BIT_OR, arg);
     if (fn == FE_AGG_BIT_AND)
         *out = hd_asprintf(a, "(~%s)", *out);
+    return 0;
+}
+
+/* sum or avg of values that facts alone may keep in 128 bits: the planner takes differences that are as wide as needed. */
+static int of_many_digits(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg,
+                          const char **out)
+{
+    struct fe_expr *term = fe_expr_cast(x->r->arena, arg, hd_decimal(HD_DEC_MAX, arg->type.scale));
+    const char *n;
+    HD_TRY(fw_count(x, f, arg, &n));
+    HD_TRY(fw_added_up(x, f, fn, term, n, out));
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then %s end", n, *out);
     return 0;
 }
 
@@ -193,6 +203,8 @@ static int of_numbers(struct fw_reading *x, const struct fe_json *v, enum fe_agg
     bool real = hd_type_is_float(arg->type);
     if (f->without && real)
         return real_pieces(x, f, fn, arg, out);
+    if (!real && arg->type.kind == HD_DECIMAL && arg->type.precision > SURE_DIGITS)
+        return of_many_digits(x, f, fn, arg, out);
     struct hd_type whole =
         real ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, arg->type.kind == HD_DECIMAL ? arg->type.scale : 0);
     if (f->without)
@@ -208,11 +220,37 @@ static int of_numbers(struct fw_reading *x, const struct fe_json *v, enum fe_agg
     return 0;
 }
 
+int fw_real_mean(struct fw_reading *x, const struct fw_frame *f, struct fe_expr *arg, const char *n, const char **out)
+{
+    struct fe_expr *real = fe_expr_cast(x->r->arena, arg, hd_type_of(HD_FLOAT64));
+    *out = f->without ? fw_framed(x, f, FE_AGG_SUM, real) : summed(x, f, real, real->type);
+    *out = hd_asprintf(x->r->arena, "case when %s > 0 then (%s) / cast(%s as float64) end", n, *out, n);
+    return 0;
+}
+
+/* arg_min and arg_max: the value of the row that finishing finds. -0 is in front of 0 in the order of values. */
+static int of_row(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg,
+                  struct fe_expr *by, const char **out)
+{
+    struct hd_type t = hd_decimal(HD_DEC_MAX, 0);
+    struct fe_expr *order = arg;
+    if (hd_type_is_float(arg->type)) {
+        order = inverse(x->r->arena, FE_ORDINAL, arg);
+        order->type = t;
+    }
+    const char *at = fw_framed_of(x, f, fn, by, order);
+    return fw_value_of(x, fw_add_value(x, FE_AGG_ANY, arg), at, out);
+}
+
 int fw_aggregate(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
-                 struct fe_expr *arg, const char **out)
+                 struct fe_expr *arg, struct fe_expr *by, const char **out)
 {
     if (fn == FE_AGG_COUNT)
-        return count_of(x, f, arg, out);
+        return fw_count(x, f, arg, out);
+    if (fn == FE_AGG_ARG_MIN || fn == FE_AGG_ARG_MAX)
+        return of_row(x, f, fn, arg, by, out);
+    if (fe_agg_is_moment(fn))
+        return fw_moment(x, v, fn, f, arg, by, out);
     if (fn == FE_AGG_COUNT_IF || fn == FE_AGG_BOOL_AND || fn == FE_AGG_BOOL_OR)
         return of_conditions(x, f, fn, arg, out);
     if (fn == FE_AGG_BIT_AND || fn == FE_AGG_BIT_OR || fn == FE_AGG_BIT_XOR)

@@ -3,7 +3,7 @@
  * of a window is a number, or a field of a row with a number, of which reading pipelines load the one that they need. No
  * row is gone through for another one: a sum over a frame is a difference of two running sums (Leis et al., Efficient
  * Processing of Window Functions in Analytical SQL Queries, 2015, section 4, has what is known of such). */
-#include "planner/lower_window.h"
+#include "planner/lower_window_in.h"
 
 #include <string.h>
 
@@ -19,41 +19,26 @@
 #include "planner/schedule.h"
 #include "planner/store.h"
 
-/* Fields that finishing writes. */
-enum border { BEGIN, END, PEER_BEGIN, PEER_END, PEERS, BORDERS };
-
-struct lowering {
-    struct ctx *c;
-    const struct fe_node *n;
-    const struct fe_window *w;
-    int nin, state;
-    int *column, *value;  /* field of an input column, of a value; -1: nobody needs it */
-    struct pl_range *range; /* of a value */
-    int border[BORDERS];
-    int *found; /* field of a search; -1: nobody needs it */
-    double rows; /* at most; they have numbers of 31 bits */
-    /* of the reading pipeline */
-    struct open_pipeline *p;
-    struct handle *row;
-    struct handle **cols; /* of the node, as far as they are lowered */
-    int slot[BORDERS]; /* slots with border fields; -1 not loaded yet */
-    int *found_slot;
-};
-
-static bool is_needed(const struct lowering *l, int column)
+static bool is_needed(const struct window_lowering *l, int column)
 {
     return l->c->need[l->n->id][column];
 }
 
-static bool is_value_needed(const struct lowering *l, int value)
+static bool is_value_needed(const struct window_lowering *l, int value)
 {
     bool needed = false;
     for (int i = 0; i < l->w->ncolumns; i++)
         needed |= l->w->columns[i].value == value && is_needed(l, l->nin + i);
+    for (int i = value + 1; i < l->w->nvalues && !needed; i++) {
+        const struct fe_window_value *v = &l->w->values[i];
+        bool of = fe_window_is_of_others(v) && (v->of[0] == value || v->of[1] == value);
+        of |= fe_window_is_difference(v) && v->of[0] == value;
+        needed = of && is_value_needed(l, i);
+    }
     return needed || (l->w->separator && value == 1 && is_value_needed(l, 0));
 }
 
-static bool joins_strings(const struct lowering *l)
+static bool joins_strings(const struct window_lowering *l)
 {
     return l->w->separator && is_value_needed(l, 0);
 }
@@ -63,15 +48,23 @@ static bool is_found(const struct fe_window_at *at, int search)
     return at->base == FE_WINDOW_FOUND && at->of == search;
 }
 
-static bool is_sought(const struct lowering *l, int search)
+/* The other bound of a span is none that is searched for. */
+static bool spans_look_for(const struct fe_window_value *v, int search)
+{
+    bool found = false;
+    for (int i = 0; i < v->nspans; i++)
+        found |= is_found(&v->span[i].first[0], search) || is_found(&v->span[i].last[0], search);
+    return found;
+}
+
+static bool is_sought(const struct window_lowering *l, int search)
 {
     for (int i = 0; i < l->w->ncolumns; i++)
         if (is_needed(l, l->nin + i) && is_found(&l->w->columns[i].at, search))
             return true;
     for (int i = 0; i < l->w->nvalues; i++)
-        if (l->w->values[i].framed && is_value_needed(l, i) &&
-            (is_found(&l->w->values[i].first[0], search) || is_found(&l->w->values[i].last[0], search)))
-            return true; /* the other bound is none that is searched for */
+        if (l->w->values[i].framed && is_value_needed(l, i) && spans_look_for(&l->w->values[i], search))
+            return true;
     return false;
 }
 
@@ -84,6 +77,9 @@ static enum rt_merge merge_of(enum fe_agg_fn fn)
            : fn == FE_AGG_MAX                     ? RT_MERGE_MAX
            : fn == FE_AGG_BIT_OR                  ? RT_MERGE_OR
            : fn == FE_AGG_BIT_XOR                 ? RT_MERGE_XOR
+           : fn == FE_AGG_REGR_SXY                ? RT_MERGE_PRODUCTS
+           : fn == FE_AGG_ARG_MIN                 ? RT_MERGE_ARG_MIN
+           : fn == FE_AGG_ARG_MAX                 ? RT_MERGE_ARG_MAX
                                                   : RT_MERGE_KEY;
 }
 
@@ -97,19 +93,42 @@ static struct pl_val presence(struct ctx *c, const struct pl_val *v)
     return one;
 }
 
-static int settle_sum(struct lowering *l, const struct fe_window_value *w, struct pl_val *v)
+/* False: even 128 bits are not enough. */
+static bool settle_sum(struct window_lowering *l, const struct fe_window_value *w, struct pl_val *v)
 {
     const struct agg_item item = {.fn = FE_AGG_SUM, .type = w->fn == FE_AGG_COUNT ? v->type : w->arg->type};
     struct pl_val sum = *v;
     if (!sum_known(&item, l->rows, &sum))
-        return HD_FAIL(l->c->err, UNSUPPORTED, w->arg->path,
-                       "sums of a window beyond 128 bits: not supported yet; cast the argument to fewer digits");
-    HD_TRY(lx_as_phys(l->c, v, sum.phys));
+        return false;
+    lx_as_phys(l->c, v, sum.phys); /* wider */
     v->range = sum.range;
-    return 0;
+    return true;
 }
 
-static int count_of(const struct lowering *l, const struct fe_window_value *w)
+static int add_running(struct window_lowering *l, struct stream *in, const char *name, const struct pl_val *v)
+{
+    struct ctx *c = l->c;
+    int f = pb_field(c, l->state, name, v, RT_MERGE_SUM);
+    sink_add(c, &pipeline_of(c, in)->sink, (struct pl_out){.field = f, .expr = v->expr, .fn = FE_AGG_ANY});
+    return f;
+}
+
+/* v is high * 2^64 + low with 0 <= low < 2^64: sums of neither half leave 128 bits. */
+static void store_halves(struct window_lowering *l, struct stream *in, int i, struct pl_val v)
+{
+    struct ctx *c = l->c;
+    lx_as_phys(c, &v, RT_I128);
+    struct pl_val low = v, high = v;
+    low.expr = pb_op(c, FE_LOW_WORD, RT_I128, v.nullable, 1, &v.expr);
+    high.expr = pb_op(c, FE_HIGH_WORD, RT_I64, v.nullable, 1, &v.expr);
+    high.phys = RT_I64;
+    lx_as_phys(c, &high, RT_I128);
+    l->range[i] = (struct pl_range){0};
+    l->value[i] = add_running(l, in, "low", &low);
+    l->high[i] = add_running(l, in, "high", &high);
+}
+
+static int count_of(const struct window_lowering *l, const struct fe_window_value *w)
 {
     for (int i = 0; i < l->w->nvalues; i++)
         if (l->w->values[i].fn == FE_AGG_COUNT && !l->w->values[i].places && fe_expr_eq(l->w->values[i].arg, w->arg))
@@ -117,7 +136,7 @@ static int count_of(const struct lowering *l, const struct fe_window_value *w)
     HD_BUG("places without a count");
 }
 
-static void store_places(struct lowering *l, struct stream *in, int i)
+static void store_places(struct window_lowering *l, struct stream *in, int i)
 {
     struct ctx *c = l->c;
     struct open_pipeline *p = pipeline_of(c, in);
@@ -134,7 +153,7 @@ static void store_places(struct lowering *l, struct stream *in, int i)
 }
 
 /* A text to be joined is there by its type, and so are its bytes; a group's value may still come with a bit that says so. */
-static int never_null(struct lowering *l, struct pl_val *v)
+static int never_null(struct window_lowering *l, struct pl_val *v)
 {
     struct pl_val none =
         lx_const(l->c, &(struct fe_value){.type = hd_type_of(v->phys == RT_STR ? HD_STRING : HD_INT64), .s = ""});
@@ -148,12 +167,34 @@ static int never_null(struct lowering *l, struct pl_val *v)
     return 0;
 }
 
-static int store_value(struct lowering *l, struct stream *in, int i)
+/* What finishing finds in the fields of other values. */
+static void store_found(struct window_lowering *l, struct stream *in, int i)
+{
+    struct ctx *c = l->c;
+    const struct fe_window_value *w = &l->w->values[i];
+    bool number = fe_window_is_arg(w);
+    struct pl_val v = lx_const(c, &(struct fe_value){.type = hd_type_of(number ? HD_INT64 : HD_FLOAT64)});
+    lx_realise(c, &v);
+    if (number)
+        lx_as_phys(c, &v, RT_I64);
+    v.nullable = true;
+    v.range = number ? (struct pl_range){true, 0, (hd_i128)l->rows} : (struct pl_range){0};
+    l->range[i] = v.range;
+    l->value[i] = pb_field(c, l->state, "found", &v, merge_of(w->fn));
+    sink_add(c, &pipeline_of(c, in)->sink, (struct pl_out){.field = l->value[i], .expr = v.expr, .fn = FE_AGG_ANY});
+}
+
+static int store_value(struct window_lowering *l, struct stream *in, int i)
 {
     struct ctx *c = l->c;
     const struct fe_window_value *w = &l->w->values[i];
     struct open_pipeline *p = pipeline_of(c, in);
     struct pl_val v;
+    l->high[i] = -1;
+    if (fe_window_is_of_others(w)) {
+        store_found(l, in, i);
+        return 0;
+    }
     HD_TRY(lx_expr(c, p, in->cols, w->arg, &v));
     lx_realise(c, &v);
     if (w->fn == FE_AGG_COUNT)
@@ -164,8 +205,10 @@ static int store_value(struct lowering *l, struct stream *in, int i)
         v.type = w->arg->type;
     if (l->w->separator)
         HD_TRY(never_null(l, &v));
-    if (merge_of(w->fn) == RT_MERGE_SUM)
-        HD_TRY(settle_sum(l, w, &v));
+    if (merge_of(w->fn) == RT_MERGE_SUM && !settle_sum(l, w, &v)) {
+        store_halves(l, in, i, v);
+        return 0;
+    }
     if (agg_is_of_bits(w->fn)) {
         HD_TRY(lx_as_phys(c, &v, RT_I64));
         v.range = range_of_type(w->arg->type);
@@ -181,7 +224,7 @@ static int store_value(struct lowering *l, struct stream *in, int i)
 }
 
 /* A field that finishing writes. */
-static int add_number(struct lowering *l, struct open_pipeline *p, const char *name)
+static int add_number(struct window_lowering *l, struct open_pipeline *p, const char *name)
 {
     struct ctx *c = l->c;
     struct pl_val zero = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .expr = pb_const_int(c, RT_I32, 0)};
@@ -190,7 +233,8 @@ static int add_number(struct lowering *l, struct open_pipeline *p, const char *n
     return f;
 }
 
-static void add_border(struct lowering *l, struct open_pipeline *p, enum border b, enum rt_border kind, int nkeys)
+static void add_border(struct window_lowering *l, struct open_pipeline *p, enum border b, enum rt_border kind,
+                       int nkeys)
 {
     struct ctx *c = l->c;
     int f = l->border[b] = add_number(l, p, "border");
@@ -198,7 +242,7 @@ static void add_border(struct lowering *l, struct open_pipeline *p, enum border 
     c->states.v[l->state].fields[f].border_keys = nkeys;
 }
 
-static void want_borders(const struct lowering *l, bool *want, const struct fe_window_at *w)
+static void want_borders(const struct window_lowering *l, bool *want, const struct fe_window_at *w)
 {
     bool found = w->base == FE_WINDOW_FOUND;
     want[END] |= w->base == FE_WINDOW_ROWS || found;
@@ -212,7 +256,7 @@ static bool is_own_row(const struct fe_window_at *w)
     return w->base == FE_WINDOW_ROW && w->by == 0 && !w->more;
 }
 
-static void add_borders(struct lowering *l, struct open_pipeline *p)
+static void add_borders(struct window_lowering *l, struct open_pipeline *p)
 {
     const struct fe_node *n = l->n;
     bool want[BORDERS] = {[BEGIN] = true, [END] = joins_strings(l)};
@@ -229,9 +273,9 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
         if (!w->framed || !is_value_needed(l, i))
             continue;
         want[END] = true;
-        for (int k = 0; k < 2; k++) {
-            want_borders(l, want, &w->first[k]);
-            want_borders(l, want, &w->last[k]);
+        for (int k = 0; k < 2 * w->nspans; k++) {
+            want_borders(l, want, &w->span[k / 2].first[k % 2]);
+            want_borders(l, want, &w->span[k / 2].last[k % 2]);
         }
     }
     static const enum rt_border kinds[] = {RT_BORDER_BEGIN, RT_BORDER_END, RT_BORDER_BEGIN, RT_BORDER_END,
@@ -242,7 +286,7 @@ static void add_borders(struct lowering *l, struct open_pipeline *p)
 }
 
 /* The order key's field and the limit's, of one width. */
-static int store_limit(struct lowering *l, struct stream *in, const struct fe_window_search *w, int order,
+static int store_limit(struct window_lowering *l, struct stream *in, const struct fe_window_search *w, int order,
                        struct rt_search *out)
 {
     struct ctx *c = l->c;
@@ -267,7 +311,7 @@ static int store_limit(struct lowering *l, struct stream *in, const struct fe_wi
     return 0;
 }
 
-static int add_searches(struct lowering *l, struct stream *in, const struct rt_sort_key *keys)
+static int add_searches(struct window_lowering *l, struct stream *in, const struct rt_sort_key *keys)
 {
     struct ctx *c = l->c;
     struct open_pipeline *p = pipeline_of(c, in);
@@ -297,7 +341,7 @@ static int add_searches(struct lowering *l, struct stream *in, const struct rt_s
 }
 
 /* Numbers become those of all rows: that of the row itself -1, and what is added to it. */
-static int frame_bound(const struct lowering *l, const struct fe_window_at *b, int64_t *by)
+static int frame_bound(const struct window_lowering *l, const struct fe_window_at *b, int64_t *by)
 {
     *by = fe_window_by(b);
     switch (b->base) {
@@ -308,31 +352,39 @@ static int frame_bound(const struct lowering *l, const struct fe_window_at *b, i
     case FE_WINDOW_ROWS: --*by; return l->border[END];
     case FE_WINDOW_FOUND: *by -= l->w->searches[b->of].behind; return l->found[b->of];
     case FE_WINDOW_COMPUTED:
+    case FE_WINDOW_FITS:
     case FE_WINDOW_DENSE: break;
     }
     HD_BUG("a frame with bound %d", (int)b->base);
 }
 
-static void set_frames(struct lowering *l)
+static void set_bound(const struct window_lowering *l, const struct fe_window_span *s, int k, struct rt_frame_span *to)
+{
+    to->from[k] = frame_bound(l, &s->first[k], &to->from_by[k]);
+    to->to[k] = frame_bound(l, &s->last[k], &to->to_by[k]);
+    to->to_by[k]++;
+}
+
+static void set_frames(struct window_lowering *l)
 {
     for (int i = 0; i < l->w->nvalues; i++) {
         const struct fe_window_value *w = &l->w->values[i];
-        if (!w->framed || !is_value_needed(l, i))
+        if (!w->framed || fe_window_is_difference(w) || !is_value_needed(l, i))
             continue;
         struct rt_frame *f = HD_NEW(l->c->a, struct rt_frame);
         f->begin = l->border[BEGIN];
         f->end = l->border[END];
-        for (int k = 0; k < 2; k++) {
-            f->from[k] = frame_bound(l, &w->first[k], &f->from_by[k]);
-            f->to[k] = frame_bound(l, &w->last[k], &f->to_by[k]);
-            f->to_by[k]++;
-        }
+        f->nspans = w->nspans;
+        for (int k = 0; k < 2 * w->nspans; k++)
+            set_bound(l, &w->span[k / 2], k % 2, &f->span[k / 2]);
+        f->x = fe_window_is_of_others(w) ? l->value[w->of[0]] : -1;
+        f->y = fe_window_is_of_others(w) ? l->value[w->of[1]] : -1;
         l->c->states.v[l->state].fields[l->value[i]].frame = f;
     }
 }
 
 /* Input columns that somebody reads, and those that are sort keys. */
-static int store_columns(struct lowering *l, struct stream *in)
+static int store_columns(struct window_lowering *l, struct stream *in)
 {
     struct ctx *c = l->c;
     struct open_pipeline *p = pipeline_of(c, in);
@@ -356,7 +408,7 @@ static int store_columns(struct lowering *l, struct stream *in)
     return 0;
 }
 
-static const struct rt_text *text_of(const struct lowering *l)
+static const struct rt_text *text_of(const struct window_lowering *l)
 {
     struct rt_text *t = HD_NEW(l->c->a, struct rt_text);
     *t = (struct rt_text){.value = l->value[0],
@@ -378,7 +430,7 @@ static struct handle **key_columns(struct ctx *c, const struct fe_node *n, struc
     return key;
 }
 
-static int store(struct lowering *l, struct stream *in)
+static int store(struct window_lowering *l, struct stream *in)
 {
     struct ctx *c = l->c;
     const struct fe_node *n = l->n;
@@ -397,7 +449,7 @@ static int store(struct lowering *l, struct stream *in)
         keys[i] = (struct rt_sort_key){f, k->desc, k->nulls_first};
     }
     for (int i = 0; i < l->w->nvalues; i++)
-        if (is_value_needed(l, i) && !l->w->values[i].places)
+        if (is_value_needed(l, i) && !l->w->values[i].places && !fe_window_is_difference(&l->w->values[i]))
             HD_TRY(store_value(l, in, i));
     for (int i = 0; i < l->w->nvalues; i++)
         if (is_value_needed(l, i) && l->w->values[i].places)
@@ -420,79 +472,8 @@ static int store(struct lowering *l, struct stream *in)
 
 /* ---- columns --------------------------------------------------------------------------------------------- */
 
-static int op2(struct ctx *c, enum fe_op op, enum rt_phys ph, int a, int b)
-{
-    int args[2] = {a, b};
-    return pb_op(c, op, ph, false, 2, args);
-}
-
-static int border(struct lowering *l, enum border b)
-{
-    struct pl_val v;
-    if (l->slot[b] < 0) {
-        HD_TRY(h_value(l->c, l->p, h_field(l->c, l->state, l->border[b], l->row), &v));
-        l->slot[b] = pb_let(l->c, l->p, "border", v);
-    }
-    return pb_slot_expr(l->c, l->p, l->slot[b]);
-}
-
-static int found(struct lowering *l, int search)
-{
-    struct pl_val v;
-    if (l->found_slot[search] < 0) {
-        HD_TRY(h_value(l->c, l->p, h_field(l->c, l->state, l->found[search], l->row), &v));
-        l->found_slot[search] = pb_let(l->c, l->p, "found", v);
-    }
-    return pb_slot_expr(l->c, l->p, l->found_slot[search]);
-}
-
-/* What is to be added to a number: the first row that a search has found is counted from 0. */
-static int64_t added(const struct lowering *l, const struct fe_window_at *w)
-{
-    return fe_window_by(w) + (w->base == FE_WINDOW_FOUND && !l->w->searches[w->of].behind);
-}
-
-/* A number of the partition, I32. */
-static int number(struct lowering *l, const struct fe_window_at *w, int *out)
-{
-    struct ctx *c = l->c;
-    int at = -1, one = pb_const_int(c, RT_I32, 1);
-    switch (w->base) {
-    case FE_WINDOW_ZERO: *out = pb_const_int(c, RT_I32, 0); return 0;
-    case FE_WINDOW_ROW: at = pb_slot_expr(c, l->p, l->p->source_slot); break;
-    case FE_WINDOW_PEER_BEGIN: at = border(l, PEER_BEGIN); break;
-    case FE_WINDOW_PEER_END: *out = op2(c, FE_SUB, RT_I32, border(l, PEER_END), border(l, BEGIN)); return 0;
-    case FE_WINDOW_COMPUTED: HD_BUG("a computed number is an expression");
-    case FE_WINDOW_FOUND: *out = op2(c, FE_SUB, RT_I32, found(l, w->of), border(l, BEGIN)); return 0;
-    case FE_WINDOW_ROWS: *out = op2(c, FE_SUB, RT_I32, border(l, END), border(l, BEGIN)); return 0;
-    case FE_WINDOW_DENSE: {
-        struct handle *first = h_row(c, l->slot[BEGIN], NULL, l->state, false);
-        struct pl_val before;
-        HD_TRY(h_value(c, l->p, h_field(c, l->state, l->border[PEERS], first), &before));
-        *out = op2(c, FE_ADD, RT_I32, op2(c, FE_SUB, RT_I32, border(l, PEERS), before.expr), one);
-        return 0;
-    }
-    }
-    *out = op2(c, FE_ADD, RT_I32, op2(c, FE_SUB, RT_I32, at, border(l, BEGIN)), one);
-    return 0;
-}
-
-static struct pl_val as_int64(struct lowering *l, int number, int64_t lo)
-{
-    struct pl_val v = {.phys = RT_I32, .type = hd_type_of(HD_INT64), .expr = number};
-    v.range = (struct pl_range){true, lo, (hd_i128)l->rows};
-    lx_as_phys(l->c, &v, RT_I64);
-    return v;
-}
-
-static int choose(struct ctx *c, enum rt_phys ph, int cond, int yes, int no)
-{
-    int args[3] = {cond, yes, no};
-    return pb_op(c, FE_CASE, ph, false, 3, args);
-}
-
 /* A computed number, I64. */
-static int computed(struct lowering *l, int i, int *out)
+static int computed(struct window_lowering *l, int i, int *out)
 {
     struct pl_val v;
     HD_TRY(lx_expr(l->c, l->p, l->cols, l->w->numbers[i], &v));
@@ -503,7 +484,7 @@ static int computed(struct lowering *l, int i, int *out)
 }
 
 /* The row with number base + by, which may be none. */
-static int row_with(struct lowering *l, const struct fe_window_column *w, struct handle **out)
+static int row_with(struct window_lowering *l, const struct fe_window_column *w, struct handle **out)
 {
     struct ctx *c = l->c;
     int n = -1;
@@ -513,47 +494,50 @@ static int row_with(struct lowering *l, const struct fe_window_column *w, struct
     }
     if (fe_window_row_is_there(w)) {
         struct pl_val own = {.phys = RT_I32, .type = hd_type_of(HD_INT32), .range = {true, 0, (hd_i128)l->rows}};
-        HD_TRY(number(l, &w->at, &n));
-        own.expr = op2(c, FE_SUB, RT_I32, op2(c, FE_ADD, RT_I32, border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
+        HD_TRY(lw_number(l, &w->at, &n));
+        own.expr =
+            lw_op2(c, FE_SUB, RT_I32, lw_op2(c, FE_ADD, RT_I32, lw_border(l, BEGIN), n), pb_const_int(c, RT_I32, 1));
         *out = h_row(c, pb_let(c, l->p, "row", own), NULL, l->state, false);
         return 0;
     }
     bool is_computed = w->at.base == FE_WINDOW_COMPUTED;
-    HD_TRY(is_computed ? computed(l, w->at.of, &n) : number(l, &w->at, &n));
-    int one = pb_const_int(c, RT_I64, 1), begin = as_int64(l, border(l, BEGIN), 0).expr;
-    int rows = op2(c, FE_SUB, RT_I64, as_int64(l, border(l, END), 0).expr, begin);
+    HD_TRY(is_computed ? computed(l, w->at.of, &n) : lw_number(l, &w->at, &n));
+    int one = pb_const_int(c, RT_I64, 1), begin = lw_as_int64(l, lw_border(l, BEGIN), 0).expr;
+    int rows = lw_op2(c, FE_SUB, RT_I64, lw_as_int64(l, lw_border(l, END), 0).expr, begin);
     int at = n;
     if (!is_computed)
-        at = op2(c, FE_ADD, RT_I64, as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, added(l, &w->at)));
+        at = lw_op2(c, FE_ADD, RT_I64, lw_as_int64(l, n, 0).expr, pb_const_int(c, RT_I64, lw_added(l, &w->at)));
     if (w->clamp_high)
-        at = choose(c, RT_I64, op2(c, FE_GT, RT_BOOL, at, rows), rows, at);
-    int inside = op2(c, FE_AND, RT_BOOL, op2(c, FE_GE, RT_BOOL, at, one), op2(c, FE_LE, RT_BOOL, at, rows));
-    int row = op2(c, FE_SUB, RT_I64, op2(c, FE_ADD, RT_I64, begin, at), one);
+        at = lw_choose(c, RT_I64, lw_op2(c, FE_GT, RT_BOOL, at, rows), rows, at);
+    int inside = lw_op2(c, FE_AND, RT_BOOL, lw_op2(c, FE_GE, RT_BOOL, at, one), lw_op2(c, FE_LE, RT_BOOL, at, rows));
+    int row = lw_op2(c, FE_SUB, RT_I64, lw_op2(c, FE_ADD, RT_I64, begin, at), one);
     struct pl_val v = {.phys = RT_I64,
                        .type = hd_type_of(HD_INT64),
                        .range = {true, -1, (hd_i128)l->rows},
-                       .expr = choose(c, RT_I64, inside, row, pb_const_int(c, RT_I64, -1))};
+                       .expr = lw_choose(c, RT_I64, inside, row, pb_const_int(c, RT_I64, -1))};
     HD_TRY(lx_as_phys(c, &v, RT_I32));
     *out = h_row(c, pb_let(c, l->p, "row", v), NULL, l->state, true);
     return 0;
 }
 
-static int column(struct lowering *l, int i, struct handle **out)
+static int column(struct window_lowering *l, int i, struct handle **out)
 {
     const struct fe_window_column *w = &l->w->columns[i];
     struct handle *row;
     int n;
     if (w->value < 0) {
-        HD_TRY(number(l, &w->at, &n));
-        struct pl_val v = as_int64(l, n, w->at.base != FE_WINDOW_FOUND);
-        int64_t by = added(l, &w->at);
+        HD_TRY(lw_number(l, &w->at, &n));
+        struct pl_val v = lw_as_int64(l, n, w->at.base != FE_WINDOW_FOUND);
+        int64_t by = lw_added(l, &w->at);
         if (by || w->at.more) {
-            v.expr = op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, by));
+            v.expr = lw_op2(l->c, FE_ADD, RT_I64, v.expr, pb_const_int(l->c, RT_I64, by));
             v.range = range_of_type(v.type);
         }
         *out = h_phys(l->c, v);
         return 0;
     }
+    if (fe_window_is_difference(&l->w->values[w->value]))
+        return lw_difference(l, &l->w->values[w->value], out);
     HD_TRY(row_with(l, w, &row));
     *out = h_field(l->c, l->state, l->value[w->value], row);
     (*out)->val.range = l->range[w->value];
@@ -564,17 +548,13 @@ static int column(struct lowering *l, int i, struct handle **out)
 
 /* ---- the node -------------------------------------------------------------------------------------------- */
 
-static struct handle *absent(struct ctx *c, const struct fe_column *col)
-{
-    return h_phys(c, lx_const(c, &(struct fe_value){.type = col->type, .is_null = true}));
-}
-
 int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct stream *out)
 {
-    struct lowering l = {.c = c, .n = n->n, .w = n->n->u.sort.window, .nin = in->ncols};
+    struct window_lowering l = {.c = c, .n = n->n, .w = n->n->u.sort.window, .nin = in->ncols};
     l.rows = HD_MIN(in->max_rows, (double)INT32_MAX);
     l.column = HD_NEWN(c->a, int, l.nin + 1);
     l.value = HD_NEWN(c->a, int, l.w->nvalues + 1);
+    l.high = HD_NEWN(c->a, int, l.w->nvalues + 1);
     l.range = HD_NEWN(c->a, struct pl_range, l.w->nvalues + 1);
     l.found = HD_NEWN(c->a, int, l.w->nsearches + 1);
     l.found_slot = HD_NEWN(c->a, int, l.w->nsearches + 1);
@@ -594,11 +574,11 @@ int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct str
                            .unique_row = l.row};
     out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
     l.cols = out->cols;
-    border(&l, BEGIN);
+    lw_border(&l, BEGIN);
     for (int i = 0; i < out->ncols; i++) {
         struct handle **h = &out->cols[i];
         if (!is_needed(&l, i)) {
-            *h = absent(c, &n->n->cols[i]);
+            *h = lw_absent(c, &n->n->cols[i]);
             continue;
         }
         if (i >= l.nin) {
@@ -609,85 +589,6 @@ int lower_window(struct ctx *c, struct pl_node *n, struct stream *in, struct str
         (*h)->val.range = h_range(c, h_plain(in->cols[i]));
         if (hd_type_is_text((*h)->type))
             (*h)->val.range.known = false;
-    }
-    return 0;
-}
-
-/* ---- flows ----------------------------------------------------------------------------------------------- */
-
-static struct handle *known_number(struct ctx *c, double rows, bool from_one)
-{
-    struct handle *h = h_phys(c, (struct pl_val){.phys = RT_I64, .type = hd_type_of(HD_INT64)});
-    h->val.range = (struct pl_range){true, from_one, (hd_i128)rows};
-    return h;
-}
-
-static int known_column(struct ctx *c, const struct fe_node *n, const struct stream *in, int i, struct handle *row,
-                        struct handle **out)
-{
-    const struct fe_window_column *w = &n->u.sort.window->columns[i];
-    const struct fe_window_value *v = w->value >= 0 ? &n->u.sort.window->values[w->value] : NULL;
-    double rows = HD_MIN(in->max_rows, (double)INT32_MAX);
-    const struct fe_column *col = &n->cols[in->ncols + i];
-    struct pl_val known;
-    if (!v || v->fn == FE_AGG_COUNT) {
-        *out = known_number(c, rows, !v && w->at.base != FE_WINDOW_FOUND);
-        (*out)->nullable = (*out)->val.nullable = col->nullable;
-        if ((w->at.by || w->at.more || w->at.base == FE_WINDOW_FOUND) && !v)
-            (*out)->val.range.known = false;
-        return 0;
-    }
-    if (agg_is_of_bits(v->fn)) {
-        *out = h_phys(c, (struct pl_val){.phys = RT_I64, .type = v->arg->type, .nullable = col->nullable});
-        (*out)->val.range = range_of_type(v->arg->type);
-        return 0;
-    }
-    if (v->fn == FE_AGG_STRING_AGG) {
-        *out = h_phys(c, (struct pl_val){.phys = RT_STR, .type = v->arg->type, .nullable = col->nullable});
-        return 0;
-    }
-    struct handle *arg = h_expr(c, v->arg, in->cols);
-    HD_TRY(known_value(c, arg, &known));
-    if (v->fn == FE_AGG_SUM) {
-        const struct agg_item item = {.fn = FE_AGG_SUM, .type = v->arg->type};
-        known.type = v->arg->type;
-        if (!sum_known(&item, rows, &known)) /* lowering refuses it */
-            known.range.known = false;
-        known.nullable = col->nullable;
-        *out = h_phys(c, known);
-        return 0;
-    }
-    *out = h_kept(c, arg, row);
-    (*out)->nullable = (*out)->val.nullable = col->nullable;
-    if (hd_type_is_text((*out)->type))
-        (*out)->val.range.known = false;
-    return 0;
-}
-
-int flow_window(struct ctx *c, struct pl_node *n, const struct stream *in, struct stream *out)
-{
-    const struct fe_node *fe = n->n;
-    for (int i = 0; i < fe->u.sort.nkeys; i++)
-        map_plan(c, n, in->cols, fe->u.sort.keys[i].expr, in->est);
-    *out = flow_begin(c, NULL, in->est);
-    out->max_rows = in->max_rows;
-    out->unique_row = flow_row(c, NULL);
-    out->ncols = fe->ncols;
-    out->cols = HD_NEWN(c->a, struct handle *, out->ncols + 1);
-    for (int i = 0; i < out->ncols; i++) {
-        struct handle **h = &out->cols[i];
-        if (!c->need[fe->id][i]) {
-            *h = absent(c, &fe->cols[i]);
-        } else if (i >= in->ncols) {
-            HD_TRY(known_column(c, fe, in, i - in->ncols, out->unique_row, h));
-        } else {
-            struct pl_val v;
-            *h = h_kept(c, h_plain(in->cols[i]), out->unique_row);
-            if (!hd_type_is_text((*h)->type))
-                continue;
-            HD_TRY(known_value(c, *h, &v));
-            (*h)->val.range.known = false;
-        }
     }
     return 0;
 }

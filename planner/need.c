@@ -58,20 +58,35 @@ static void need_pairs(struct ctx *c, const struct fe_node *n, bool *in)
         in[i % (n->ncols / 2)] |= both[i];
 }
 
+/* Limits of searches are of order keys. */
+static void need_value(const struct fe_window *w, int value, bool *in)
+{
+    const struct fe_window_value *v = &w->values[value];
+    need_expr(in, v->arg);
+    for (int k = 0; k < 2 && fe_window_is_of_others(v); k++)
+        need_expr(in, w->values[v->of[k]].arg);
+}
+
 /* What somebody reads, orders or takes from other rows; where rows that tie are told apart, all of them. */
 static void need_window(const struct fe_node *n, bool *need, bool *in)
 {
     const struct fe_window *w = n->u.sort.window;
-    for (int i = w->ncolumns - 1; i >= 0; i--)
-        if (need[n->inputs[0]->ncols + i] && w->columns[i].at.base == FE_WINDOW_COMPUTED)
+    for (int i = w->ncolumns - 1; i >= 0; i--) {
+        const struct fe_window_value *v = w->columns[i].value >= 0 ? &w->values[w->columns[i].value] : NULL;
+        if (!need[n->inputs[0]->ncols + i])
+            continue;
+        if (w->columns[i].at.base == FE_WINDOW_COMPUTED)
             need_expr(need, w->numbers[w->columns[i].at.of]);
+        if (v && fe_window_is_difference(v) && v->fn == FE_AGG_AVG)
+            need_expr(need, w->numbers[v->of[1]]);
+    }
     for (int i = 0; i < n->inputs[0]->ncols; i++)
         in[i] |= need[i];
     for (int i = 0; i < n->u.sort.nkeys; i++)
         need_expr(in, n->u.sort.keys[i].expr);
     for (int i = 0; i < w->ncolumns; i++)
         if (need[n->inputs[0]->ncols + i] && w->columns[i].value >= 0)
-            need_expr(in, w->values[w->columns[i].value].arg); /* limits are of order keys */
+            need_value(w, w->columns[i].value, in);
 }
 
 static void need_below(struct ctx *c, const struct fe_node *n)

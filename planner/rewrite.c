@@ -11,6 +11,7 @@
 #include "planner/lower_ordinal.h"
 #include "planner/rewrite_aggs.h"
 #include "planner/rewrite_first.h"
+#include "planner/rewrite_fits.h"
 #include "planner/rewrite_groups.h"
 #include "planner/rewrite_keys.h"
 #include "planner/rewrite_moments.h"
@@ -40,7 +41,7 @@ static bool is_ranking(const struct fe_node *n)
 static bool to_rewrite(const struct fe_node *n)
 {
     bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
-                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n);
+                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -322,6 +323,8 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->inputs[i] = rewritten(w, n->inputs[i]);
     if (n->op == FE_REF_OP)
         to->u.ref.shared = w->moved[n->u.ref.shared];
+    if (rw_has_fits(to))
+        return rw_fits(w, to);
     if (rw_is_set(n))
         return rw_set(w, to);
     if (rw_is_first(w, to))

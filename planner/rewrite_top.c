@@ -131,7 +131,7 @@ static bool looks_back(const struct fe_node *window, int i)
     bool framed = w->value >= 0 && window->u.sort.window->values[w->value].framed;
     bool places = w->value >= 0 && window->u.sort.window->values[w->value].places;
     bool back = w->at.base == FE_WINDOW_ROW || w->at.base == FE_WINDOW_PEER_BEGIN || w->at.base == FE_WINDOW_DENSE;
-    return back && w->at.by <= 0 && !framed && !places;
+    return w->at.base == FE_WINDOW_FITS || (back && w->at.by <= 0 && !framed && !places);
 }
 
 /* Row numbers of which the largest is known, and nothing else that depends on rows behind them: those need not be

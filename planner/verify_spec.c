@@ -314,6 +314,18 @@ static bool is_bound(const struct rt_state *st, int f)
     return f == -1 || (is_field(st, f) && st->fields[f].phys == RT_I32);
 }
 
+/* A fold of other fields, which finishing leaves as they are. */
+static bool is_of_fields(const struct rt_state *st, int i)
+{
+    const struct rt_frame *w = st->fields[i].frame;
+    bool products = st->merge[i] == RT_MERGE_PRODUCTS;
+    if (!is_field(st, w->x) || !is_field(st, w->y) || st->merge[w->x] != RT_MERGE_KEY ||
+        st->merge[w->y] != RT_MERGE_KEY)
+        return false;
+    bool floats = st->fields[w->x].phys == RT_F64 && st->fields[w->y].phys == RT_F64;
+    return st->fields[i].phys == (products ? RT_F64 : RT_I64) && (!products || floats);
+}
+
 static bool check_frames(struct vf *v, const struct rt_state *st)
 {
     for (int i = 0; i < st->nfields; i++) {
@@ -326,9 +338,13 @@ static bool check_frames(struct vf *v, const struct rt_state *st)
         VF_CHECK(v, STATE_FRAMES, st->kind == RT_STATE_ROWS && f->valid_offset >= 0 && folds);
         VF_CHECK(v, STATE_FRAMES, is_field(st, w->begin) && st->fields[w->begin].border == RT_BORDER_BEGIN);
         VF_CHECK(v, STATE_FRAMES, is_field(st, w->end) && st->fields[w->end].border == RT_BORDER_END);
-        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[0]) && is_bound(st, w->to[0]));
-        VF_CHECK(v, STATE_FRAMES, is_bound(st, w->from[1]) && is_bound(st, w->to[1]));
+        VF_CHECK(v, STATE_FRAMES, w->nspans > 0 && w->nspans <= RT_FRAME_SPANS);
+        for (int k = 0; k < 2 * w->nspans; k++) {
+            const struct rt_frame_span *s = &w->span[k / 2];
+            VF_CHECK(v, STATE_FRAMES, is_bound(st, s->from[k % 2]) && is_bound(st, s->to[k % 2]));
+        }
         VF_CHECK(v, STATE_FRAMES, st->merge[i] != RT_MERGE_XOR && (st->merge[i] != RT_MERGE_OR || p == RT_I64));
+        VF_CHECK(v, STATE_FRAMES, !rt_merge_is_of_fields(st->merge[i]) || is_of_fields(st, i));
         VF_CHECK(v, STATE_FRAMES, p != RT_BOOL && p != RT_F32 && !(sum && (p == RT_I32 || p == RT_STR)));
         for (int k = 0; k < st->nsort; k++)
             VF_CHECK(v, STATE_FRAMES, st->sort[k].field != i);

@@ -46,11 +46,21 @@ struct rt_search {
     bool desc, nulls_first, following, behind;
 };
 
-/* The rows whose fold a field has: from both `from` + from_by up to but without either `to` + to_by, of those from `begin`
- * up to but without `end`. All are fields with numbers of rows; -1: the row's own number. One bound is there twice. */
-struct rt_frame {
-    int begin, end, from[2], to[2];
+/* Successive rows: from both `from` + from_by up to but without either `to` + to_by. All are fields with numbers of rows;
+ * -1: the row's own number. One bound is there twice. */
+struct rt_frame_span {
+    int from[2], to[2];
     int64_t from_by[2], to_by[2];
+};
+enum { RT_FRAME_SPANS = 3 };
+
+/* The rows whose fold a field has: those of the spans, of the rows from `begin` up to but without `end`. PRODUCTS are of
+ * the F64 fields x and y. ARG_MIN and ARG_MAX are the number, from 1, of the row with the smallest or largest x, of these
+ * that with the smallest y, NULLs last. Rows without an x do not count, of PRODUCTS those without a y either. */
+struct rt_frame {
+    int begin, end, nspans;
+    struct rt_frame_span span[RT_FRAME_SPANS];
+    int x, y;
 };
 /* What it writes into an I64 field then: into the k-th row of a segment the number there, from 1, of the k-th row that the
  * running field `count` counts. Others keep the 0 that they have. */
@@ -68,12 +78,29 @@ struct rt_field {
     int dict_column;
     enum rt_border border; /* ROWS */
     int border_keys; /* sort keys that make a group */
-    const struct rt_frame *frame; /* ROWS, of a field with SUM, MIN or MAX; NULL: it runs */
+    const struct rt_frame *frame; /* ROWS, of a field that is merged; NULL: it runs */
 };
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
- * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. */
-enum rt_merge { RT_MERGE_KEY, RT_MERGE_SUM, RT_MERGE_MIN, RT_MERGE_MAX, RT_MERGE_ANY, RT_MERGE_OR, RT_MERGE_XOR };
+ * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. PRODUCTS (the sum of products
+ * of deviations from the means), ARG_MIN and ARG_MAX are of fields with a frame alone. */
+enum rt_merge {
+    RT_MERGE_KEY,
+    RT_MERGE_SUM,
+    RT_MERGE_MIN,
+    RT_MERGE_MAX,
+    RT_MERGE_ANY,
+    RT_MERGE_OR,
+    RT_MERGE_XOR,
+    RT_MERGE_PRODUCTS,
+    RT_MERGE_ARG_MIN,
+    RT_MERGE_ARG_MAX
+};
+/* A fold of a frame's rows that looks at other fields: rt_frame.x and y. */
+static inline bool rt_merge_is_of_fields(enum rt_merge m)
+{
+    return m == RT_MERGE_PRODUCTS || m == RT_MERGE_ARG_MIN || m == RT_MERGE_ARG_MAX;
+}
 
 enum rt_state_kind {
 #define S_STATE(id, stem, name, filling, aggregate, head) RT_STATE_##id,

@@ -53,7 +53,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, top, text;
+        search, frames, frames_of, top, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -74,6 +74,15 @@ static void add_hash(struct needs *n, double rows)
     n->radix |= large;
 }
 
+static void add_frames(struct needs *n, const struct rt_state *s)
+{
+    for (int i = 0; i < s->nfields; i++) {
+        bool framed = s->fields[i].frame != NULL, of_fields = framed && rt_merge_is_of_fields(s->merge[i]);
+        n->frames |= framed && !of_fields;
+        n->frames_of |= of_fields;
+    }
+}
+
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
 {
     const struct rt_state *s = &spec->states[state];
@@ -92,7 +101,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_PLACES: n->search = true; break;
         case RT_FINISH_BORDERS:
         case RT_FINISH_RUNNING: n->running = true; break;
-        case RT_FINISH_FRAMES: n->frames = true; break;
+        case RT_FINISH_FRAMES: add_frames(n, s); break;
         case RT_FINISH_TEXT: n->text = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
@@ -110,15 +119,16 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"},     {n.select, "finish_select"},
-               {n.sort, "finish_sort"},       {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},       {n.window, "finish_window"},
-               {n.string, "finish_string"},   {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},     {n.top, "finish_top"},
-               {n.running, "finish_running"}, {n.search, "finish_search"},
-               {n.frames, "finish_frames"},   {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},     {n.partition, "finish_partition"},
-               {n.rows, "finish_rows"},       {n.text, "finish_text"}};
+    } all[] = {{n.radix, "finish_radix"},        {n.select, "finish_select"},
+               {n.sort, "finish_sort"},          {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},          {n.window, "finish_window"},
+               {n.string, "finish_string"},      {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},        {n.top, "finish_top"},
+               {n.running, "finish_running"},    {n.search, "finish_search"},
+               {n.frames, "finish_frames"},      {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"},        {n.partition, "finish_partition"},
+               {n.rows, "finish_rows"},          {n.text, "finish_text"},
+               {n.frames_of, "finish_frames_of"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

@@ -366,21 +366,27 @@ struct hdd_text_args {
     hdd_u32 blocks, stride, value, running, begin, end, nseparator;
 };
 
-// ---- finish_frames.cu ----------------------------------------------------------------------
+// ---- finish_frames.cu, finish_frames_of.cu -------------------------------------------------
 
 // A field becomes the fold of the rows of its frame (rt_frame of runtime/spec.h; offsets of fields, -1 the row itself). A
 // tree of nodes, values and validity bytes apart: level k has nodes at[k] .. at[k + 1] - 1, each of HDD_FRAMES_FAN_OUT
 // of the level below.
 enum { HDD_FRAMES_FAN_OUT = 16, HDD_FRAMES_LEVELS = 9 };
 
+struct hdd_frames_span {
+    hdd_i64 from_by[2], to_by[2];
+    hdd_i32 from[2], to[2];
+};
+enum { HDD_FRAMES_SPANS = 3 };
+
 struct hdd_frames_args {
     hdd_u64 rows, n, values, valid;
     hdd_u64 at[HDD_FRAMES_LEVELS + 1];
-    hdd_i64 from_by[2], to_by[2];
-    hdd_i32 from[2], to[2];
-    hdd_u32 begin, end;
+    struct hdd_frames_span span[HDD_FRAMES_SPANS];
+    hdd_u32 begin, end, nspans;
     hdd_u32 blocks, stride, nlevels, level;
-    hdd_u32 offset, valid_offset, phys, merge; // enum hdd_phys, enum hdd_merge: SUM, MIN, MAX
+    hdd_u32 offset, valid_offset, phys, merge; // enum hdd_phys, enum hdd_merge
+    struct hdd_key x, y; // finish_frames_of.cu: other fields
 };
 
 // ---- finish_merge.cu -----------------------------------------------------------------------
@@ -392,7 +398,18 @@ struct hdd_bits_args {
 };
 
 // enum rt_merge of runtime/spec.h.
-enum hdd_merge { HDD_MERGE_KEY, HDD_MERGE_SUM, HDD_MERGE_MIN, HDD_MERGE_MAX, HDD_MERGE_ANY, HDD_MERGE_OR, HDD_MERGE_XOR };
+enum hdd_merge {
+    HDD_MERGE_KEY,
+    HDD_MERGE_SUM,
+    HDD_MERGE_MIN,
+    HDD_MERGE_MAX,
+    HDD_MERGE_ANY,
+    HDD_MERGE_OR,
+    HDD_MERGE_XOR,
+    HDD_MERGE_PRODUCTS,
+    HDD_MERGE_ARG_MIN,
+    HDD_MERGE_ARG_MAX
+};
 
 struct hdd_merge_field {
     hdd_u32 offset;

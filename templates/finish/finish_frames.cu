@@ -1,6 +1,6 @@
 // Folds of frames. Nodes of a tree beside the rows fold HDD_FRAMES_FAN_OUT neighbours of the level below, one launch per
 // level; then each row reads fewer than twice as many nodes of each level as have one parent, whatever its frame.
-#include "hd/finish_keys.cuh"
+#include "hd/finish_frames.cuh"
 
 // What is known of some rows: nothing where none of them has a value.
 template <class T> struct hdd_frames_value {
@@ -102,20 +102,14 @@ template <class T> HDD_DEVICE void hdd_frames_build(const hdd_frames_args &p)
     }
 }
 
-HDD_DEVICE i64 hdd_frames_number(const u8 *row, i32 field, u64 i)
-{
-    return field < 0 ? (i64)i : hdd_field<i32>(row, (u32)field);
-}
-
 // Rows from .. to - 1, which are some.
-template <class T> HDD_DEVICE hdd_frames_value<T> hdd_frames_of(const hdd_frames_args &p, u64 from, u64 to)
+template <class T> HDD_DEVICE void hdd_frames_of(const hdd_frames_args &p, hdd_frames_value<T> &all, u64 from, u64 to)
 {
-    hdd_frames_value<T> all = {};
     for (u32 level = 0;; level++) {
         const u64 up = (from + HDD_FRAMES_FAN_OUT - 1) / HDD_FRAMES_FAN_OUT, down = to / HDD_FRAMES_FAN_OUT;
         if (up >= down || level + 1 == p.nlevels) {
             hdd_frames_fold(p, all, level, from, to);
-            return all;
+            return;
         }
         hdd_frames_fold(p, all, level, from, up * HDD_FRAMES_FAN_OUT);
         hdd_frames_fold(p, all, level, down * HDD_FRAMES_FAN_OUT, to);
@@ -128,16 +122,12 @@ template <class T> HDD_DEVICE void hdd_frames_rows(const hdd_frames_args &p)
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
         u8 *const row = hdd_at<u8>(p.rows + i * p.stride);
-        i64 first = hdd_field<i32>(row, p.begin), behind = hdd_field<i32>(row, p.end);
-        for (u32 k = 0; k < 2; k++) {
-            const i64 from = hdd_frames_number(row, p.from[k], i) + p.from_by[k];
-            const i64 to = hdd_frames_number(row, p.to[k], i) + p.to_by[k];
-            first = from > first ? from : first;
-            behind = to < behind ? to : behind;
-        }
         hdd_frames_value<T> all = {};
-        if (first < behind)
-            all = hdd_frames_of<T>(p, (u64)first, (u64)behind);
+        u64 from, to;
+        HDD_NO_UNROLL
+        for (u32 k = 0; k < p.nspans; k++)
+            if (hdd_frames_span_of(p, p.span[k], row, i, from, to))
+                hdd_frames_of<T>(p, all, from, to);
         row[p.valid_offset] = all.valid;
         if (all.valid)
             *reinterpret_cast<T *>(row + p.offset) = all.v;

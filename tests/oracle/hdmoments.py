@@ -27,12 +27,17 @@ def as_float(v):
 
 class Moments:
     def __init__(self, ys, xs):
-        self.n = len(xs)
+        self.n, self.found = len(xs), {}
         self.texts = {"x": xs, "y": ys}
         self.values = {"x": numbers(xs), "y": numbers(ys)}
 
     def products(self, a, b):
         """The sum of products of deviations from the means, exact."""
+        if (a, b) not in self.found:
+            self.found[a, b] = self.add_products(a, b)
+        return self.found[a, b]
+
+    def add_products(self, a, b):
         x, y = self.values[a], self.values[b]
         if x is None or y is None:
             return math.nan

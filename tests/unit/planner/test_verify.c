@@ -470,7 +470,7 @@ static void search_field(struct prog *b, int field)
 
 static void framed_field(struct prog *b, enum rt_merge merge)
 {
-    static const struct rt_frame frame = {.from = {-1, -1}, .to = {-1, -1}};
+    static const struct rt_frame frame = {.nspans = 1, .span = {{.from = {-1, -1}, .to = {-1, -1}}}};
     struct rt_state *st = &b->g->spec->states[b->g->spec->result_state];
     st->nsort = 0;
     st->fields[0].frame = &frame;
