@@ -11,6 +11,14 @@ struct api_stage {
     int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
 };
 
+struct rt_gpu_columns;
+
+/* Where an execution's rows go: the one that is not NULL. */
+struct api_output {
+    struct ArrowArrayStream *stream; /* on the host */
+    struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
+};
+
 struct api_backend {
     const char *name; /* in options and reports */
     bool on_threads;  /* pipelines run on the statement's host threads, which the planner counts */
@@ -24,7 +32,9 @@ struct api_backend {
     int (*compile)(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err);
     /* Runs it, and fills e->stats, also on failure, and e->times.result. out NULL: nobody wants the rows. */
     int (*run)(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
-               struct ArrowArrayStream *out, struct hd_err *err);
+               const struct api_output *out, struct hd_err *err);
+    /* Executes, and leaves the rows where they were made. NULL: that is the host. */
+    int (*on_device)(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
     /* What `compile` made goes. */
     void (*release)(struct heddle_statement *s, struct api_code *c);
     /* Members of the report: about the backend; about pipeline i, NULL if there are none. */
@@ -43,6 +53,9 @@ struct api_backend {
 };
 
 extern const struct api_backend api_backend_cpu, api_backend_cuda;
+
+/* Plans, compiles and runs what is left to. */
+int api_statement_execute(struct heddle_statement *s, const struct api_output *out, struct hd_err *err);
 
 /* All that this build has. */
 int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_err *err);

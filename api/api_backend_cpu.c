@@ -62,7 +62,7 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
 }
 
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
-               struct ArrowArrayStream *out, struct hd_err *err)
+               const struct api_output *out, struct hd_err *err)
 {
     struct rt_result *r = NULL;
     struct rt_exec_options o = {.threads = s->threads,
@@ -73,7 +73,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                 .cancel = &s->cancel};
     HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
     double start = api_now_ms();
-    int rc = out ? rt_result_stream(r, out, err) : 0;
+    int rc = out ? rt_result_stream(r, out->stream, err) : 0;
     rt_result_free(r);
     e->times.result = api_now_ms() - start;
     return rc;

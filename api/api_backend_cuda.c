@@ -87,11 +87,12 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
 }
 
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
-               struct ArrowArrayStream *out, struct hd_err *err)
+               const struct api_output *out, struct hd_err *err)
 {
     const struct api_program *p = &s->program;
     struct rt_gpu_rows rows;
-    struct rt_gpu_run_options o = {.peers = c->peers,
+    struct rt_gpu_run_options o = {.columns = out ? out->columns : NULL,
+                                   .peers = c->peers,
                                    .profile = c->counts,
                                    .timeline = s->profile,
                                    .room = p->room,
@@ -104,8 +105,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
     int rc = 0;
-    if (out)
-        rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out, err);
+    if (out && out->stream)
+        rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
     e->times.result = api_now_ms() - start - e->stats.transfer_ms - e->stats.execute_ms;
@@ -256,6 +257,7 @@ const struct api_backend api_backend_cuda = {
     .compiled = compiled,
     .compile = compile,
     .run = run,
+    .on_device = api_gpu_execute_device,
     .release = release,
     .report = report,
     .memory = memory,

@@ -406,7 +406,7 @@ static int compile_code(struct heddle_statement *s, struct api_code *c, struct a
 /* ---- Execute --------------------------------------------------------------------------- */
 
 static int run_code(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
-                    struct ArrowArrayStream *out, struct hd_err *err)
+                    const struct api_output *out, struct hd_err *err)
 {
     int rc = s->backend->run(s, c, e, out, err);
     e->times.transfer = e->stats.transfer_ms;
@@ -433,7 +433,7 @@ static int count(struct heddle_statement *s, struct hd_err *err)
     return 0;
 }
 
-static int execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+int api_statement_execute(struct heddle_statement *s, const struct api_output *out, struct hd_err *err)
 {
     struct api_times *t = &s->timed.times;
     struct api_program *p = &s->program;
@@ -460,7 +460,8 @@ int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_err
     API_NEED(s, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_statement_finish(s, execute(s, out, &e), &e, err);
+    struct api_output rows = {.stream = out};
+    return api_statement_finish(s, api_statement_execute(s, &rows, &e), &e, err);
 }
 
 void heddle_statement_cancel(heddle_statement *s)

@@ -108,6 +108,8 @@ int api_program_emit(struct heddle_statement *s, struct hd_err *err);
 /* The end of every public function that may be cancelled: as api_finish, and once that was
  * reported, the cancel is over. */
 int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out);
+/* No rows, in the columns of the result. */
+int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 /* Fails where no plan was prepared. */
 int api_statement_ready(const struct heddle_statement *s, struct hd_err *err);
 

@@ -2,18 +2,6 @@
 #include "api/api_statement.h"
 #include "runtime/io/arrow_out.h"
 
-/* The schema of a result without rows. */
-static int make_schema(int n, const struct rt_out_column *columns, struct ArrowSchema *out, struct hd_err *err)
-{
-    struct rt_arrow_out *o;
-    struct ArrowArrayStream stream;
-    HD_TRY(rt_arrow_out_new(n, columns, &o, err));
-    rt_arrow_out_finish(o, &stream);
-    int rc = stream.get_schema(&stream, out);
-    stream.release(&stream);
-    return rc == 0 ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for a schema");
-}
-
 static int result_columns(struct hd_arena *a, const struct fe_plan *p, struct rt_out_column **out, int *n)
 {
     *n = p->root->ncols;
@@ -39,18 +27,37 @@ static int parameter_columns(struct hd_arena *a, const struct fe_plan *p, struct
 
 typedef int columns_fn(struct hd_arena *a, const struct fe_plan *p, struct rt_out_column **out, int *n);
 
-static int schema_of(struct heddle_statement *s, columns_fn *columns, struct ArrowSchema *out, struct hd_err *err)
+/* A stream without rows. */
+static int make_stream(struct heddle_statement *s, columns_fn *columns, struct ArrowArrayStream *out,
+                       struct hd_err *err)
 {
     int rc, n = 0;
     struct hd_arena a;
     struct rt_out_column *list = NULL;
+    struct rt_arrow_out *o;
     HD_TRY(api_statement_ready(s, err));
     hd_arena_init(&a);
     HD_GUARDED(rc, NULL, err, columns(&a, s->plan, &list, &n));
     if (rc == 0)
-        rc = make_schema(n, list, out, err);
+        rc = rt_arrow_out_new(n, list, &o, err);
+    if (rc == 0)
+        rt_arrow_out_finish(o, out);
     hd_arena_release(&a);
     return rc;
+}
+
+int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    return make_stream(s, result_columns, out, err);
+}
+
+static int schema_of(struct heddle_statement *s, columns_fn *columns, struct ArrowSchema *out, struct hd_err *err)
+{
+    struct ArrowArrayStream stream;
+    HD_TRY(make_stream(s, columns, &stream, err));
+    int rc = stream.get_schema(&stream, out);
+    stream.release(&stream);
+    return rc == 0 ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for a schema");
 }
 
 int heddle_statement_schema(heddle_statement *s, struct ArrowSchema *out, heddle_error **err)

@@ -82,6 +82,44 @@ struct ArrowArrayStream {
 };
 #endif
 
+/* ---- Arrow C Device Interface (likewise) ----------------------------------------------- */
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+typedef int32_t ArrowDeviceType;
+#define ARROW_DEVICE_CPU          1
+#define ARROW_DEVICE_CUDA         2
+#define ARROW_DEVICE_CUDA_HOST    3
+#define ARROW_DEVICE_OPENCL       4
+#define ARROW_DEVICE_VULKAN       7
+#define ARROW_DEVICE_METAL        8
+#define ARROW_DEVICE_VPI          9
+#define ARROW_DEVICE_ROCM         10
+#define ARROW_DEVICE_ROCM_HOST    11
+#define ARROW_DEVICE_EXT_DEV      12
+#define ARROW_DEVICE_CUDA_MANAGED 13
+#define ARROW_DEVICE_ONEAPI       14
+#define ARROW_DEVICE_WEBGPU       15
+#define ARROW_DEVICE_HEXAGON      16
+struct ArrowDeviceArray {
+    struct ArrowArray array;
+    int64_t device_id;
+    ArrowDeviceType device_type;
+    void *sync_event;
+    int64_t reserved[3];
+};
+#endif
+#ifndef ARROW_C_DEVICE_STREAM_INTERFACE
+#define ARROW_C_DEVICE_STREAM_INTERFACE
+struct ArrowDeviceArrayStream {
+    ArrowDeviceType device_type;
+    int (*get_schema)(struct ArrowDeviceArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowDeviceArrayStream *, struct ArrowDeviceArray *out);
+    const char *(*get_last_error)(struct ArrowDeviceArrayStream *);
+    void (*release)(struct ArrowDeviceArrayStream *);
+    void *private_data;
+};
+#endif
+
 /* ---- Errors --------------------------------------------------------------------------- */
 typedef struct heddle_error heddle_error;
 typedef enum heddle_error_class {
@@ -254,6 +292,11 @@ HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *va
 HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);
 /* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
 HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
+/* The same, with the rows where they were made: on a GPU as one batch in its memory (device type CUDA; all is there,
+ * so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
+ * context, and counts against its limit until stream and batch are released, which must be before the context is freed. */
+HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
+                                               heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);

@@ -124,7 +124,8 @@ AdbcStatusCode adbc_stream_concat(struct adbc_core *core, struct ArrowSchema *sc
     struct concat *c = calloc(1, sizeof *c);
     struct ArrowArrayStream *own = calloc((size_t)n + 1, sizeof *own);
     if (c && own) {
-        memcpy(own, streams, (size_t)n * sizeof *own);
+        if (n)
+            memcpy(own, streams, (size_t)n * sizeof *own);
         *c = (struct concat){.core = core ? adbc_core_keep(core) : NULL, .n = n, .streams = own};
         if (schema)
             c->schema = *schema;

@@ -442,4 +442,19 @@ struct hdd_string_args {
     hdd_u32 blocks;
 };
 
+// ---- finish_columns.cu ---------------------------------------------------------------------
+
+// A field of rows as a column of Arrow's layout.
+struct hdd_column_args {
+    hdd_u64 rows, n;
+    hdd_u64 to;            // values, `width` bytes each; strings: their offsets, 32 bits, one more than rows
+    hdd_u64 bits, nulls;   // bitmap of rows that are not NULL, 0 none; how many are NULL, 64 bits
+    hdd_u64 dict_offsets, dict_bytes; // of codes; 0: strings lie in the rows
+    hdd_u64 lengths, sums; // of strings: 32 bits per row; 64 bits per row, and the total
+    hdd_u64 strings;
+    hdd_u32 blocks, stride, offset, phys;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u32 width;
+};
+
 #endif

@@ -450,6 +450,16 @@ CALL(heddle_execute)
     heddle_statement_free(s);
     return rc;
 }
+CALL(heddle_statement_execute_device)
+{
+    heddle_statement *s = new_statement();
+    struct ArrowDeviceArrayStream rows = {0};
+    int rc = heddle_statement_execute_device(ARG(0, s), ARG(1, &rows), err);
+    if (rows.release)
+        rows.release(&rows);
+    heddle_statement_free(s);
+    return rc;
+}
 CALL(heddle_statement_cancel)
 {
     heddle_statement *s = new_statement();
@@ -519,6 +529,7 @@ CALL(heddle_statement_report)
     X(heddle_bind, "!!o") \
     X(heddle_bind_json, "!!") \
     X(heddle_execute, "!!") \
+    X(heddle_statement_execute_device, "!!") \
     X(heddle_statement_cancel, "o") \
     X(heddle_explain, "!o!") \
     X(heddle_statement_report, "!!")
