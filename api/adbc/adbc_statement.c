@@ -177,10 +177,8 @@ static bool is_json(const struct adbc_bytes *b)
 static AdbcStatusCode read_plan(struct adbc_statement *s, const struct adbc_bytes *plan, struct AdbcError *e)
 {
     heddle_error *error = NULL;
-    if (!is_json(plan))
-        return adbc_fail(e, ADBC_STATUS_NOT_IMPLEMENTED, "0A000", "this library does not read Substrait");
     ADBC_TRY(new_plan(s, e));
-    if (heddle_statement_prepare(s->s, plan->p, &error) == 0)
+    if (heddle_statement_prepare_plan(s->s, plan->p, plan->n, &error) == 0)
         return ADBC_STATUS_OK;
     AdbcStatusCode status = adbc_fail_heddle(e, error);
     drop_plan(s);

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Takes a piece of what a translator says; may be called several times. */
 typedef void (*heddle_adbc_emit_fn)(void *to, const void *bytes, size_t n);
-/* Turns SQL over the tables of catalog_json (see heddle_database_catalog) into a plan: JSON or, where the library reads it,
+/* Turns SQL over the tables of catalog_json (see heddle_database_catalog) into a plan: JSON or
  * Substrait. Returns 0 and emits the plan, or anything else and emits a message (UTF-8, one line). Called by
  * any thread, by several at a time. */
 typedef int (*heddle_adbc_translate_fn)(void *user, const char *sql, const char *catalog_json, heddle_adbc_emit_fn emit,

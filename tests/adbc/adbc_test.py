@@ -181,6 +181,48 @@ class Queries(Case):
             self.cur.adbc_cancel()
 
 
+class Substrait(Case):
+    def setUp(self):
+        super().setUp()
+        self.cur.adbc_ingest("sales", SALES)
+
+    def test_plans_in_json(self):
+        types = [{"i32": {}}, {"decimal": {"precision": 9, "scale": 2}}, {"string": {}}]
+        for t in types:
+            next(iter(t.values()))["nullability"] = "NULLABILITY_NULLABLE"
+        plan_ = {"version": {"minorNumber": 54}, "relations": [{"root": {"names": ["id", "price", "shop"], "input": {"read": {
+            "baseSchema": {"names": ["id", "price", "shop"], "struct": {"types": types}}, "namedTable": {"names": ["sales"]}}}}}]}
+        self.cur.execute(json.dumps(plan_).encode())
+        self.assertEqual(self.cur.fetch_arrow_table().to_pydict(), SALES.to_pydict())
+
+    def test_bytes_that_are_no_plan(self):
+        for bad in (b"\xff\xff\xff", b"{", b"\x00"):
+            with self.assertRaises(adbc_driver_manager.Error):
+                self.cur.execute(bad)
+        self.assertTrue(self.con.adbc_get_info()[4])
+
+    def test_sql_by_datafusion(self):
+        """The binary form, and a translator that a host would install."""
+        try:
+            import datafusion
+            from datafusion import substrait
+        except ImportError as missing:
+            self.skipTest(str(missing))
+        context = datafusion.SessionContext()
+        context.register_record_batches("sales", [SALES.slice(0, 0).to_batches() or [pa.RecordBatch.from_pylist([], SALES.schema)]])
+
+        def translate(_user, sql, _catalog, emit, to):
+            logical = context.sql(sql.decode()).optimized_logical_plan()
+            plan_ = substrait.Producer.to_substrait_plan(logical, context).encode()
+            emit(to, plan_, len(plan_))
+            return 0
+        function = Translators.TRANSLATE(translate)
+        with connect(translator=str(ctypes.cast(function, ctypes.c_void_p).value)) as con, con.cursor() as cur:
+            cur.adbc_ingest("sales", SALES)
+            cur.execute("select shop, sum(price) as total from sales where shop is not null group by shop order by shop")
+            self.assertEqual(cur.fetchall(), [("north", Decimal("1.75")), ("south", None)])
+
+
 class Ingest(Case):
     def count(self):
         return self.rows(plan({"op": "aggregate", "keys": [], "aggs": [{"fn": "count", "as": "n"}], "input": scan("sales")}))[0][0]
