@@ -14,8 +14,18 @@ if(failed OR HEDDLE_LLVM_VERSION VERSION_LESS 16)
 endif()
 execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_inc
   OUTPUT_STRIP_TRAILING_WHITESPACE)
-execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --libs --link-shared OUTPUT_VARIABLE llvm_libs
-  OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(HEDDLE_WHEEL)
+  # Of the targets, this machine's alone. What LLVM could use besides (terminals, XML, solvers) is not
+  # referenced by these parts.
+  enable_language(CXX)
+  execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --libs --link-static x86codegen x86asmparser orcjit passes
+    bitreader bitwriter OUTPUT_VARIABLE llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(llvm_libs)
+  list(APPEND llvm_libs -l:libzstd.a -l:libz.a -lrt -ldl -lm)
+else()
+  execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --libs --link-shared OUTPUT_VARIABLE llvm_libs
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
 execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --ldflags OUTPUT_VARIABLE llvm_ld
   OUTPUT_STRIP_TRAILING_WHITESPACE)
 add_library(heddle_llvm INTERFACE)

@@ -46,7 +46,7 @@ packages() {
         "llvm-$llvm-dev"
     [ "$1" = test ] || return 0
     printf '%s\n' g++ ccache libcmocka-dev "clang-$llvm" "libclang-rt-$llvm-dev" python3 python3-venv \
-        binutils valgrind dpkg-dev
+        binutils valgrind dpkg-dev libzstd-dev zlib1g-dev
     if is_debian; then echo chromium-headless-shell; fi # Ubuntu's packages hold none
 }
 
