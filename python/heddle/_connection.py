@@ -10,7 +10,7 @@ import threading
 from typing import Any, Mapping, Sequence, Union
 
 from . import _native as native
-from ._errors import UnsupportedError, UserError
+from ._errors import IoError, UnsupportedError, UserError
 from ._result import Result
 
 Plan = Union[dict, str, bytes, os.PathLike]
@@ -170,8 +170,8 @@ class Connection:
         >>> import heddle
         >>> con = heddle.connect()
         >>> con.register("t", {"a": [1, 2, 3]})
-        >>> con.sql("select sum(a) as s from t where a > $1", [1]).fetchall()
-        [(5,)]
+        >>> con.sql("select max(a) as m, count(*) as n from t where a > $1", [1]).fetchall()
+        [(3, 2)]
         """
         return self.prepare_sql(query, profile=profile).run(params, **named)
 
@@ -229,7 +229,6 @@ def read_plan(plan: Plan) -> bytes:
             with open(plan, "rb") as f:
                 return f.read()
         except OSError as e:
-            from ._errors import IoError
             raise IoError(e.strerror or str(e), os.fspath(plan)) from None
     raise UserError(f"a plan is a dict, JSON text, a path or bytes of Substrait, not {type(plan).__name__}")
 
@@ -298,18 +297,13 @@ class Statement:
 
     def __init__(self, con: Connection, plan: bytes, *, names: Sequence[str] | None = None, profile: bool = False):
         lib = native.lib
-        self._names = names  # of parameters that the plan knows by position; None: by these names
+        self._names = names  # of a query's named parameters, in the order in which the plan numbers them
         self._lock = threading.Lock()
         options = native.StatementOptions(struct_size=ctypes.sizeof(native.StatementOptions), profile=int(profile))
         self._owner = native.Owner(lib.heddle_statement_free, con._db)
         db, handle = con._db.get(), ctypes.byref(self._owner.handle)
-        if is_json(plan):
-            native.call(lib.heddle_statement_new, db, ctypes.byref(options), handle)
-            native.interrupts.call(self._owner.handle, lib.heddle_statement_prepare, self._owner.handle, plan)
-        elif hasattr(lib, "heddle_prepare_plan"):
-            native.call(lib.heddle_prepare_plan, db, plan, len(plan), ctypes.byref(options), handle)
-        else:
-            raise UnsupportedError("this libheddle reads no Substrait")
+        native.call(lib.heddle_statement_new, db, ctypes.byref(options), handle)
+        native.interrupts.call(self._owner.handle, lib.heddle_statement_prepare_plan, self._owner.handle, plan, len(plan))
 
     def run(self, params: Params = None, **named: Any) -> Result:
         """Runs it. Values that were bound before stay."""
@@ -329,9 +323,18 @@ class Statement:
         return handle
 
     def _by_name(self, params, named) -> dict[str, Any]:
-        if params is None or isinstance(params, Mapping):
-            return {**(params or {}), **named}
-        return {str(i + 1): v for i, v in enumerate(params)} | named
+        """Values by the plan's names: a plan made of SQL calls the parameters of $1, $2 and so on p1, p2."""
+        if params is not None and not isinstance(params, Mapping):
+            if isinstance(params, (str, bytes)) or named or self._names:
+                raise UserError("parameters are a list where they are $1, $2, and else a dict")
+            return {f"p{i + 1}": v for i, v in enumerate(params)}
+        values = {**(params or {}), **named}
+        if self._names is None:
+            return values
+        for name in values:
+            if name not in self._names:
+                raise UserError(f"the query has no parameter ${name}; it has {', '.join('$' + n for n in self._names)}")
+        return {f"p{self._names.index(name) + 1}": v for name, v in values.items()}
 
     def explain(self, stages: str = "plan", params: Params = None, **named: Any) -> str:
         """What is made of the plan; see `Connection.explain`."""
@@ -348,7 +351,3 @@ class Statement:
         with self._lock:
             self._owner.close()
 
-
-def is_json(plan: bytes) -> bool:
-    """Heddle's JSON; JSON of Substrait goes another way."""
-    return plan.lstrip()[:1] == b"{" and b'"heddle"' in plan

@@ -360,7 +360,7 @@ class _Bar:
 def program() -> str:
     """The `heddle` command that comes with the package, or of the source tree, or of the path."""
     tree = native.PACKAGE.parents[1] / "build" / "release" / "bin" / "heddle"
-    for path in os.environ.get("HEDDLE_PROGRAM"), native.PACKAGE / "lib" / "heddle", tree, shutil.which("heddle"):
+    for path in os.environ.get("HEDDLE_PROGRAM"), native.PACKAGE / "bin" / "heddle", tree, shutil.which("heddle"):
         if path and os.access(path, os.X_OK):
             return str(path)
     raise IoError("the program heddle was not found; HEDDLE_PROGRAM may name it")

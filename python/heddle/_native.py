@@ -126,16 +126,14 @@ _PROTOTYPES = {
     "heddle_writer_open": (c_int, [P, c_char_p, c_char_p, P, ERR]),
     "heddle_writer_append": (c_int, [P, c_char_p, c_int64, P, P, ERR]),
     "heddle_writer_commit": (c_int, [P, Progress, P, ERR]), "heddle_writer_free": (None, [P]),
-    "heddle_statement_new": (c_int, [P, P, P, ERR]), "heddle_statement_prepare": (c_int, [P, c_char_p, ERR]),
-    "heddle_prepare_plan": (c_int, [P, c_char_p, c_size_t, P, P, ERR]),
+    "heddle_statement_new": (c_int, [P, P, P, ERR]), "heddle_statement_prepare_plan": (c_int, [P, c_char_p, c_size_t, ERR]),
     "heddle_statement_free": (None, [P]), "heddle_bind_json": (c_int, [P, c_char_p, ERR]),
     "heddle_execute": (c_int, [P, P, ERR]), "heddle_statement_cancel": (None, [P]),
     "heddle_explain": (c_int, [P, c_char_p, P, ERR]), "heddle_statement_report": (c_int, [P, P, ERR]),
 }
 for _name, (_result, _arguments) in _PROTOTYPES.items():
-    _f = getattr(lib, _name, None)
-    if _f is not None:  # an older library lacks the newest functions
-        _f.restype, _f.argtypes = _result, _arguments
+    _f = getattr(lib, _name)
+    _f.restype, _f.argtypes = _result, _arguments
 
 
 def call(function, *args) -> None:
