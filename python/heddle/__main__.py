@@ -17,9 +17,9 @@ DESCRIPTION = """Heddle: SQL and plans over Arrow, Parquet and databases.
       --foreign-key lineitem.l_orderkey=orders
   python -m heddle bench tpch --db tpch1
 
-gen, load, run, explain, bench, params, check and info are the commands of the program heddle: see --help of each.
+gen, load, run, explain, bench, params, check, info and convert are the commands of the program heddle: see --help of each.
 """
-PROGRAM = ("gen", "load", "run", "explain", "bench", "params", "check", "info")
+PROGRAM = ("gen", "load", "run", "explain", "bench", "params", "check", "info", "convert")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -93,7 +93,7 @@ def connection(options) -> heddle.Connection:
         name, path = _split(text, "NAME=FILE")
         if not os.path.exists(path):
             raise heddle.IoError("no such file", path)
-        con.register(name, pyarrow.dataset.dataset(path).to_table(), facts=True)
+        con.register(name, pyarrow.dataset.dataset(path).to_table())
     return con
 
 

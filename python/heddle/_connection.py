@@ -107,13 +107,13 @@ class Connection:
         """Tables, columns, keys and facts, as stored ([docs/storage.md])."""
         return json.loads(native.text(native.lib.heddle_database_catalog, self._db.get()))
 
-    def register(self, name: str, data: Any, *, facts: bool = False, replace: bool = True) -> None:
+    def register(self, name: str, data: Any, *, facts: bool = True, replace: bool = True) -> None:
         """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
         DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns.
 
         Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
-        this name is replaced. `facts`: reads the columns once for ranges and distinct values, which makes plans
-        faster; it pays for a table that is queried more than once.
+        this name is replaced. `facts`: the columns are read once for ranges and distinct values, by which plans
+        choose ways and the order of joins; False is for a large table that is only scanned, and once.
 
         >>> import heddle
         >>> con = heddle.connect()

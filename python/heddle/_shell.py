@@ -80,7 +80,7 @@ class Shell:
         import pyarrow.dataset
         if not os.path.exists(path):
             raise heddle.IoError("no such file", path)
-        self.con.register(name, pyarrow.dataset.dataset(path).to_table(), facts=True)
+        self.con.register(name, pyarrow.dataset.dataset(path).to_table())
 
 
 def history_file() -> pathlib.Path:

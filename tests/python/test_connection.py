@@ -186,6 +186,18 @@ class Results(unittest.TestCase):
         self.assertEqual((empty.fetchall(), empty.fetchone(), empty.columns), ([], None, list(TYPES.schema.names)))
         self.assertIn("(0 rows)", repr(empty))
 
+    def test_arrow_gets_the_values_where_they_are(self):
+        def places(table):
+            return [b.address for c in table.columns for chunk in c.chunks for b in chunk.buffers() if b and b.size]
+
+        first = self.result.arrow()
+        for other in self.result.arrow(), pa.table(self.result), self.result.reader().read_all():
+            self.assertEqual(places(other), places(first))
+        self.con.register("n", pa.table({"v": pa.array(range(1_000_000), pa.int64())}))
+        before, found = pa.total_allocated_bytes(), self.con.run(plan(scan("n"))).arrow()
+        self.assertEqual(found.nbytes, 8_000_000)
+        self.assertLess(pa.total_allocated_bytes() - before, 1_000_000)  # the library's memory is what it reads
+
     def test_html_is_escaped(self):
         self.con.register("h", {"<b>": ["<script>"]})
         page = self.con.run(plan(scan("h")))._repr_html_()
