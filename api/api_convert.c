@@ -4,14 +4,25 @@
 #include "api/api_internal.h"
 #include "frontend/plan_any.h"
 
-static int convert(const void *plan, size_t size, struct hd_strbuf *text, struct hd_err *err)
+static int convert(const void *plan, size_t size, enum fe_plan_form to, struct hd_strbuf *text, struct hd_err *err)
 {
     struct hd_arena arena;
     int rc;
     hd_arena_init(&arena);
-    HD_GUARDED(rc, NULL, err, fe_plan_convert(&arena, plan, size, text, err));
+    HD_GUARDED(rc, NULL, err, fe_plan_convert(&arena, plan, size, to, text, err));
     hd_arena_release(&arena);
     return rc;
+}
+
+/* -1: there is none. */
+static int find_form(const char *name)
+{
+    static const char *const names[] = {
+        [FE_FORM_JSON] = "json", [FE_FORM_SUBSTRAIT] = "substrait", [FE_FORM_SUBSTRAIT_JSON] = "substrait-json"};
+    for (size_t i = 0; i < HD_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
 }
 
 int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size, heddle_error **err)
@@ -24,8 +35,9 @@ int heddle_convert(const void *plan, size_t size, const char *to, char **out, si
     API_NEED(out_size, err);
     hd_err_init(&e);
     hd_strbuf_init(&text);
-    int rc = strcmp(to, "json") == 0 ? convert(plan, size, &text, &e)
-                                     : HD_FAIL(&e, USER, NULL, "to: expected json, found \"%.60s\"", to);
+    int form = find_form(to);
+    int rc = form < 0 ? HD_FAIL(&e, USER, NULL, "to: expected json, substrait or substrait-json, found \"%.60s\"", to)
+                      : convert(plan, size, (enum fe_plan_form)form, &text, &e);
     if (rc == 0) {
         *out_size = text.n;
         *out = hd_strbuf_detach(&text);

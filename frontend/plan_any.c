@@ -13,7 +13,8 @@ enum { SUBSTRAIT_MAX_DEPTH = 900 }; /* of its JSON, where each call is four leve
 struct document {
     struct fe_json_reader reader, translated;
     struct fe_json root;
-    struct cJSON *plan;         /* NULL: they are one */
+    const struct cJSON *substrait; /* what they are; NULL: a plan of Heddle's */
+    struct cJSON *plan;            /* made of that */
     struct sub_origin *origins; /* of a plan that was translated */
 };
 
@@ -43,8 +44,10 @@ static int open_text(struct document *d, const char *bytes, size_t size, struct 
     const char *text = hd_strndup(d->reader.arena, bytes, size);
     d->reader.max_depth = strstr(text, "\"relations\"") ? SUBSTRAIT_MAX_DEPTH : FE_JSON_MAX_DEPTH;
     HD_TRY(fe_json_open(&d->reader, text, &d->root));
-    if (sub_is_plan(&d->root))
+    if (sub_is_plan(&d->root)) {
+        d->substrait = d->root.item;
         return sub_translate(&d->root, &d->plan, &d->origins);
+    }
     return fe_json_check(text, size, FE_JSON_MAX_DEPTH, HD_ERR_USER, "$", err);
 }
 
@@ -53,6 +56,7 @@ static int open_binary(struct document *d, const void *bytes, size_t size, struc
     struct cJSON *tree;
     HD_TRY(sub_read_binary(d->reader.arena, bytes, size, &tree, err));
     d->root = (struct fe_json){.item = tree, .index = -1, .r = &d->reader};
+    d->substrait = tree;
     return sub_translate(&d->root, &d->plan, &d->origins);
 }
 
@@ -80,9 +84,9 @@ int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const s
     return rc;
 }
 
-static int print(const struct document *d, struct hd_strbuf *out, struct hd_err *err)
+static int print(const struct cJSON *v, struct hd_strbuf *out, struct hd_err *err)
 {
-    char *text = cJSON_Print(d->root.item);
+    char *text = cJSON_Print(v);
     if (!text)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     hd_strbuf_adds(out, text);
@@ -91,12 +95,23 @@ static int print(const struct document *d, struct hd_strbuf *out, struct hd_err 
     return 0;
 }
 
-int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, struct hd_strbuf *out, struct hd_err *err)
+static int write(const struct document *d, enum fe_plan_form to, struct hd_strbuf *out, struct hd_err *err)
+{
+    if (to == FE_FORM_JSON)
+        return print(d->root.item, out, err);
+    if (!d->substrait)
+        return HD_FAIL(err, UNSUPPORTED, "$", "a plan of Heddle's is not written as Substrait");
+    return to == FE_FORM_SUBSTRAIT ? sub_write_binary(d->reader.arena, d->substrait, out, err)
+                                   : print(d->substrait, out, err);
+}
+
+int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, struct hd_strbuf *out,
+                    struct hd_err *err)
 {
     struct document d;
     int rc = open_document(&d, a, bytes, size, err);
     if (rc == 0)
-        rc = print(&d, out, err);
+        rc = write(&d, to, out, err);
     fe_json_close(&d.reader);
     return rc;
 }

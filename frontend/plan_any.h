@@ -7,7 +7,11 @@
 
 int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const struct fe_catalog *cat,
                      struct fe_plan **out, struct hd_err *err);
-/* The plan that fe_plan_read_any reads, as text; read as far as one can without a catalog. */
-int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, struct hd_strbuf *out, struct hd_err *err);
+/* What a plan may be printed as. */
+enum fe_plan_form { FE_FORM_JSON, FE_FORM_SUBSTRAIT, FE_FORM_SUBSTRAIT_JSON };
+/* In that form: as Heddle's JSON it is what fe_plan_read_any reads, as far as one can tell without a catalog; one of
+ * Substrait becomes the other form of it. */
+int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, struct hd_strbuf *out,
+                    struct hd_err *err);
 
 #endif

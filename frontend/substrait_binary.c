@@ -7,93 +7,10 @@
 
 #include "frontend/json.h"
 #include "frontend/json_make.h"
+#include "frontend/substrait_table.h"
 #include "runtime/base/utf8.h"
 
-/* ---- the table ------------------------------------------------------------------------- */
-
-enum message {
-#define T_MESSAGE(id) M_##id,
-#include "frontend/substrait_fields.def"
-    M_COUNT,
-    M_NONE
-};
-enum kind { K_BOOL, K_INT32, K_INT64, K_UINT32, K_FLOAT, K_DOUBLE, K_STRING, K_BYTES, K_ENUM, K_MESSAGE };
-enum { ONE, MANY };
-
-/* Of T_FIELD's type, whichever it is. */
-enum value_type {
-#define T_MESSAGE(id) V_##id = M_##id,
-#include "frontend/substrait_fields.def"
-    V_NONE = M_NONE,
-    V_Nullability,
-    V_AggregationPhase,
-    V_AggregationInvocation,
-    V_BoundsType,
-    V_SortDirection,
-    V_FailureBehavior,
-    V_PredicateOp,
-    V_ReductionOp,
-    V_ComparisonOp,
-    V_JoinType,
-    V_SetOp
-};
-
-static const struct field {
-    const char *name;
-    unsigned number;
-    unsigned char kind; /* enum kind */
-    bool many;
-    short type; /* enum value_type */
-} fields[] = {
-#define T_FIELD(message, number, name, kind, type, many) {name, number, K_##kind, many, V_##type},
-#include "frontend/substrait_fields.def"
-};
-
-static const struct {
-    short type;
-    int number;
-    const char *name;
-} enums[] = {
-#define T_ENUM(type, number, name) {V_##type, number, name},
-#include "frontend/substrait_fields.def"
-};
-
-/* Where the fields of a message begin: constants that count rows, of which a message's own takes no number. */
-enum {
-#define T_MESSAGE(id)                 AT_##id, BEFORE_##id = AT_##id - 1,
-#define T_FIELD(message, number, ...) ROW_##message##_##number,
-#include "frontend/substrait_fields.def"
-    FIELDS
-};
-static const struct {
-    const char *name;
-    short first;
-} messages[] = {
-#define T_MESSAGE(id) {#id, AT_##id},
-#include "frontend/substrait_fields.def"
-    {"", FIELDS},
-};
-_Static_assert(sizeof fields / sizeof fields[0] == FIELDS, "each row has its number");
-
-static const struct field *find_field(enum message m, uint64_t number)
-{
-    for (int i = messages[m].first; i < messages[m + 1].first; i++)
-        if (fields[i].number == number)
-            return &fields[i];
-    return NULL;
-}
-
-static const char *enum_name(short type, int32_t number)
-{
-    for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++)
-        if (enums[i].type == type && enums[i].number == number)
-            return enums[i].name;
-    return NULL;
-}
-
 /* ---- the wire -------------------------------------------------------------------------- */
-
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 struct reader {
     const uint8_t *begin, *p, *end; /* end: of the message that is being read */
@@ -151,10 +68,10 @@ static int skip_value(struct reader *r, unsigned wire)
     uint64_t v;
     size_t n = 0;
     switch (wire) {
-    case WIRE_VARINT: return read_varint(r, &v);
-    case WIRE_64: return skip_fixed(r, 8);
-    case WIRE_BYTES: HD_TRY(read_length(r, &n)); return skip_fixed(r, n);
-    case WIRE_32: return skip_fixed(r, 4);
+    case SUB_WIRE_VARINT: return read_varint(r, &v);
+    case SUB_WIRE_64: return skip_fixed(r, 8);
+    case SUB_WIRE_BYTES: HD_TRY(read_length(r, &n)); return skip_fixed(r, n);
+    case SUB_WIRE_32: return skip_fixed(r, 4);
     }
     return fail(r, "a field's tag is none", NULL);
 }
@@ -189,16 +106,16 @@ static int read_real(struct reader *r, bool is_double, struct cJSON **out)
     return 0;
 }
 
-static struct cJSON *varint_value(struct reader *r, const struct field *f, uint64_t v)
+static struct cJSON *varint_value(struct reader *r, const struct sub_message_field *f, uint64_t v)
 {
     const char *name;
-    if (f->kind == K_BOOL)
+    if (f->kind == SUB_BOOL)
         return fe_make_bool(r->arena, v != 0);
-    if (f->kind == K_INT64)
+    if (f->kind == SUB_INT64)
         return number_text(r, "%lld", (long long)v);
-    if (f->kind == K_ENUM && (name = enum_name(f->type, (int32_t)v)))
+    if (f->kind == SUB_ENUM && (name = sub_enum_name(f->type, (int32_t)v)))
         return fe_make_string(r->arena, name);
-    return fe_make_number(r->arena, f->kind == K_UINT32 ? (double)(uint32_t)v : (double)(int32_t)v);
+    return fe_make_number(r->arena, f->kind == SUB_UINT32 ? (double)(uint32_t)v : (double)(int32_t)v);
 }
 
 static char *base64(struct hd_arena *a, const uint8_t *p, size_t n)
@@ -216,7 +133,7 @@ static char *base64(struct hd_arena *a, const uint8_t *p, size_t n)
     return s;
 }
 
-static int read_text(struct reader *r, const struct field *f, size_t n, struct cJSON **out)
+static int read_text(struct reader *r, const struct sub_message_field *f, size_t n, struct cJSON **out)
 {
     const char *s = (const char *)r->p;
     if (memchr(s, 0, n) || hd_utf8_check(s, n) != n)
@@ -225,61 +142,45 @@ static int read_text(struct reader *r, const struct field *f, size_t n, struct c
     return skip_fixed(r, n);
 }
 
-static int read_message(struct reader *r, enum message m, struct cJSON **out);
+static int read_message(struct reader *r, int m, struct cJSON **out);
 
-static int read_nested(struct reader *r, const struct field *f, size_t n, struct cJSON **out)
+static int read_nested(struct reader *r, const struct sub_message_field *f, size_t n, struct cJSON **out)
 {
     const uint8_t *end = r->end;
     if (r->depth >= SUB_MAX_DEPTH)
         return fail(r, "messages are nested too deep", f->name);
     r->depth++;
     r->end = r->p + n;
-    HD_TRY(read_message(r, (enum message)f->type, out));
+    HD_TRY(read_message(r, f->type, out));
     r->depth--;
     r->end = end;
     return 0;
 }
 
-static unsigned wire_of(const struct field *f)
-{
-    switch ((enum kind)f->kind) {
-    case K_BOOL:
-    case K_INT32:
-    case K_INT64:
-    case K_UINT32:
-    case K_ENUM: return WIRE_VARINT;
-    case K_FLOAT: return WIRE_32;
-    case K_DOUBLE: return WIRE_64;
-    case K_STRING:
-    case K_BYTES:
-    case K_MESSAGE: break;
-    }
-    return WIRE_BYTES;
-}
-
-static int read_value(struct reader *r, const struct field *f, struct cJSON **out)
+static int read_value(struct reader *r, const struct sub_message_field *f, struct cJSON **out)
 {
     size_t n = 0;
     uint64_t v;
-    switch (wire_of(f)) {
-    case WIRE_VARINT:
+    switch (sub_wire_of(f)) {
+    case SUB_WIRE_VARINT:
         HD_TRY(read_varint(r, &v));
         *out = varint_value(r, f, v);
         return 0;
-    case WIRE_32:
-    case WIRE_64: return read_real(r, f->kind == K_DOUBLE, out);
+    case SUB_WIRE_32:
+    case SUB_WIRE_64: return read_real(r, f->kind == SUB_DOUBLE, out);
+    case SUB_WIRE_BYTES: break;
     }
     HD_TRY(read_length(r, &n));
-    if (f->kind == K_MESSAGE)
+    if (f->kind == SUB_MESSAGE)
         return read_nested(r, f, n, out);
-    if (f->kind == K_STRING)
+    if (f->kind == SUB_STRING)
         return read_text(r, f, n, out);
     *out = fe_make_text(r->arena, base64(r->arena, r->p, n));
     return skip_fixed(r, n);
 }
 
 /* Repeated numbers in one value. */
-static int read_packed(struct reader *r, const struct field *f, struct cJSON *list)
+static int read_packed(struct reader *r, const struct sub_message_field *f, struct cJSON *list)
 {
     size_t n = 0;
     const uint8_t *end = r->end;
@@ -294,11 +195,11 @@ static int read_packed(struct reader *r, const struct field *f, struct cJSON *li
     return 0;
 }
 
-static int read_field(struct reader *r, const struct field *f, unsigned wire, struct cJSON *object)
+static int read_field(struct reader *r, const struct sub_message_field *f, unsigned wire, struct cJSON *object)
 {
     struct cJSON *v, *there = fe_member(object, f->name);
     if (!f->many) {
-        if (wire != wire_of(f))
+        if (wire != sub_wire_of(f))
             return fail(r, "a value is of another kind than its field", f->name);
         if (there)
             return fail(r, "a field is there twice", f->name);
@@ -308,9 +209,9 @@ static int read_field(struct reader *r, const struct field *f, unsigned wire, st
     }
     if (!there)
         fe_put(object, f->name, there = fe_make_list(r->arena));
-    if (wire == WIRE_BYTES && wire_of(f) != WIRE_BYTES)
+    if (wire == SUB_WIRE_BYTES && sub_wire_of(f) != SUB_WIRE_BYTES)
         return read_packed(r, f, there);
-    if (wire != wire_of(f))
+    if (wire != sub_wire_of(f))
         return fail(r, "a value is of another kind than its field", f->name);
     HD_TRY(read_value(r, f, &v));
     fe_push(there, v);
@@ -318,13 +219,13 @@ static int read_field(struct reader *r, const struct field *f, unsigned wire, st
 }
 
 /* Up to r->end. */
-static int read_message(struct reader *r, enum message m, struct cJSON **out)
+static int read_message(struct reader *r, int m, struct cJSON **out)
 {
     struct cJSON *object = fe_make_object(r->arena);
     while (r->p < r->end) {
         uint64_t tag;
         HD_TRY(read_varint(r, &tag));
-        const struct field *f = find_field(m, tag >> 3);
+        const struct sub_message_field *f = sub_find_field(m, tag >> 3);
         if (f)
             HD_TRY(read_field(r, f, tag & 7, object));
         else
@@ -340,7 +241,7 @@ static int read_message(struct reader *r, enum message m, struct cJSON **out)
 bool sub_is_binary(const void *bytes, size_t size)
 {
     const uint8_t *p = bytes;
-    if (size < 2 || (p[0] & 7) != WIRE_BYTES || !find_field(M_Plan, p[0] >> 3))
+    if (size < 2 || (p[0] & 7) != SUB_WIRE_BYTES || !sub_find_field(SUB_PLAN_MESSAGE, p[0] >> 3))
         return false;
     for (size_t i = 0; i < size && i < 256; i++)
         if (p[i] < 32 && p[i] != '\t' && p[i] != '\n' && p[i] != '\r')
@@ -354,5 +255,5 @@ int sub_read_binary(struct hd_arena *a, const void *bytes, size_t size, struct c
     if (size > FE_JSON_MAX_BYTES)
         return HD_FAIL(err, USER, "byte 0", "expected at most %d bytes of Substrait, found %zu", FE_JSON_MAX_BYTES,
                        size);
-    return read_message(&r, M_Plan, out);
+    return read_message(&r, SUB_PLAN_MESSAGE, out);
 }

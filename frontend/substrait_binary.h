@@ -5,6 +5,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/err.h"
+#include "runtime/base/strbuf.h"
 
 enum { SUB_MAX_DEPTH = 400 }; /* of messages in each other */
 
@@ -14,5 +15,7 @@ struct cJSON;
 bool sub_is_binary(const void *bytes, size_t size);
 /* The tree lies in the arena. Failures are of class USER, with the byte in their path. */
 int sub_read_binary(struct hd_arena *a, const void *bytes, size_t size, struct cJSON **out, struct hd_err *err);
+/* The other way, of a tree of that form: names of fields as the table has them. */
+int sub_write_binary(struct hd_arena *a, const struct cJSON *plan, struct hd_strbuf *out, struct hd_err *err);
 
 #endif

@@ -276,8 +276,8 @@ HEDDLE_API int heddle_prepare(heddle_database *db, const char *plan_json, const 
 HEDDLE_API int heddle_statement_prepare_plan(heddle_statement *s, const void *plan, size_t size, heddle_error **err);
 HEDDLE_API int heddle_prepare_plan(heddle_database *db, const void *plan, size_t size,
                                    const heddle_statement_options *o, heddle_statement **out, heddle_error **err);
-/* A plan of any form in another one: to is "json", Heddle's JSON. *out is text that ends with a NUL behind
- * *out_size bytes; heddle_free frees it. Tables are not looked at. */
+/* A plan of any form in another one: to is "json", Heddle's JSON, or of a plan of Substrait "substrait", its binary form,
+ * or "substrait-json". A NUL stands behind the *out_size bytes; heddle_free frees them. Tables are not looked at. */
 HEDDLE_API int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size,
                               heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);

@@ -34,8 +34,10 @@ const struct cli_command cli_convert = {
     .summary = "print a plan in another form",
     .about = "Prints the plan in PLAN (- is standard input), one of Heddle's in JSON or of Substrait's in\n"
              "JSON or binary, as Heddle's JSON: what `heddle run` makes of it before it looks at tables.\n"
+             "With --to a plan of Substrait is printed in either form of its own.\n"
              "\n"
-             "  heddle convert q3.pb > q3.json",
+             "  heddle convert q3.pb > q3.json\n"
+             "  heddle convert q3.pb --to substrait-json",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,
