@@ -11,6 +11,7 @@
 #include "planner/order_facts.h"
 #include "planner/order_flatten.h"
 #include "planner/order_implied.h"
+#include "planner/order_reduce.h"
 #include "planner/order_search.h"
 #include "planner/order_told.h"
 #include "planner/rewrite_node.h"
@@ -48,7 +49,7 @@ static const struct order_plan *written(const struct order_query *q, const struc
     for (int i = 0; i < q->written.n; i++, n++) {
         const struct order_plan *l = plan_of(plans, n, q->written.v[i].left),
                                 *r = plan_of(plans, n, q->written.v[i].right);
-        if (!order_join(g, l, r, true, &plans[n]))
+        if (!order_join(g, l, r, &plans[n]))
             HD_BUG("a join as it is written lacks what its condition reads");
     }
     return &plans[n - 1];
@@ -108,6 +109,7 @@ static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
         return NULL;
     order_flatten(&q);
     order_imply(&q);
+    order_reduce(o->c, &q);
     order_filter_sources(&q);
     o->tree = choose(o, &q, order_facts(o->c, &q));
     return order_build(&q, o->tree, tell, o);
@@ -147,7 +149,7 @@ static struct fe_node *nothing(struct ctx *c, const struct fe_node *n)
 
 void pl_order_joins(struct ctx *c)
 {
-    enum { MADE_OF_ONE = 8 }; /* joins, filters and projections of a relation */
+    enum { MADE_OF_ONE = 32 }; /* joins, filters and projections of a relation, and copies of those */
     const struct fe_plan *p = c->plan;
     struct ordering o = {.c = c, .from = p, .ids = (p->nnodes + 1) * MADE_OF_ONE};
     if (!p->order_auto)

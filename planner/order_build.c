@@ -89,21 +89,32 @@ static struct fe_expr *said_of(const struct building *b, int r, const int *at)
     return all;
 }
 
+struct fe_node *order_filtered_scan(struct order_query *q, int r, const struct fe_node *scan)
+{
+    const struct building b = {.q = q, .w = {.a = q->a}};
+    const struct order_source *s = &q->sources.v[r];
+    struct fe_node *n = hd_dup(q->a, scan, sizeof *scan);
+    int *at = nowhere(&b);
+    for (int i = 0; i < n->ncols; i++)
+        at[s->base + i] = n->u.scan.columns[i];
+    struct fe_expr *pred = said_of(&b, r, at);
+    if (pred)
+        n->u.scan.filter = and_also(&b, n->u.scan.filter, pred);
+    return n;
+}
+
 static void filter_source(const struct building *b, int r)
 {
     struct order_source *s = &b->q->sources.v[r];
     int *at = nowhere(b);
-    bool scan = s->n->op == FE_SCAN_OP;
-    for (int i = 0; i < s->n->ncols; i++)
-        at[s->base + i] = scan ? s->n->u.scan.columns[i] : i;
-    struct fe_expr *pred = said_of(b, r, at);
-    if (!scan) {
-        s->n = filter(b, s->n, pred);
-    } else if (pred) {
-        s->n = hd_dup(b->q->a, s->n, sizeof *s->n);
+    if (s->n->op == FE_SCAN_OP) {
+        s->n = order_filtered_scan(b->q, r, s->n);
         s->n->id = (*b->q->next_id)++;
-        s->n->u.scan.filter = and_also(b, s->n->u.scan.filter, pred);
+        return;
     }
+    for (int i = 0; i < s->n->ncols; i++)
+        at[s->base + i] = i;
+    s->n = filter(b, s->n, said_of(b, r, at));
 }
 
 void order_filter_sources(struct order_query *q)

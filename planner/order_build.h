@@ -6,6 +6,8 @@
 
 /* Filters relations by what conditions say of them alone; a scan takes its filter in. */
 void order_filter_sources(struct order_query *q);
+/* A scan that relation r is, with what conditions say of it. */
+struct fe_node *order_filtered_scan(struct order_query *q, int r, const struct fe_node *scan);
 /* The tree, with the columns of the query's root. Joins of it are told to `tell`. */
 struct fe_node *order_build(struct order_query *q, const struct order_plan *plan,
                             void (*tell)(void *, struct fe_node *, const struct order_plan *), void *data);

@@ -54,8 +54,8 @@ static struct order_column facts_of(struct ctx *c, const struct order_source *s,
     if (k.distinct >= 0)
         out.distinct = HD_MAX(1, k.distinct);
     out.heavy = k.heavy;
-    if (node_table(s->orig))
-        column_of_table(node_table(s->orig), s->orig->u.scan.columns[col], &out);
+    if (node_table(s->inside))
+        column_of_table(node_table(s->inside), s->inside->u.scan.columns[col], &out);
     return out;
 }
 
@@ -225,8 +225,9 @@ static void set_dependent(struct ctx *c, const struct order_query *q, int r, str
 static void set_relation(struct ctx *c, const struct order_query *q, int r, struct order_relation *to)
 {
     const struct order_source *s = &q->sources.v[r];
-    const struct fe_table *t = node_table(s->orig);
+    const struct fe_table *t = node_table(s->inside);
     to->rows = filtered_rows(c, q, r);
+    to->reduced_by = s->reduced_by;
     to->scanned = t ? (double)t->rows : 0;
     to->cost = t ? 0 : 2 * to->rows;
     for (int i = 0; i < s->orig->ncols; i++)

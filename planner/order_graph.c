@@ -130,6 +130,18 @@ static double conditions_share(const struct order_graph *g, order_set a, order_s
     return share;
 }
 
+/* What a filter drops it drops once. */
+static double dropped_twice(const struct order_graph *g, order_set a, order_set b)
+{
+    double share = 1;
+    for (order_set s = a; s; s &= s - 1)
+        for (order_set by = g->relations[order_first(s)].reduced_by & b; by; by &= by - 1) {
+            const struct order_relation *r = &g->relations[order_first(by)];
+            share *= HD_MAX(1, r->scanned / HD_MAX(1, r->rows));
+        }
+    return share;
+}
+
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
 /* A table that is made for a join. */
@@ -155,15 +167,20 @@ static bool comes_by(const struct order_class *c, const struct order_plan *p)
     return p->driver >= 0 && c->of[p->driver].there && c->of[p->driver].sorted;
 }
 
-/* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. */
+/* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. Children that lie
+ * together are near those of the row before, if rows come in their order; else each column that is read is a miss. */
 static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe)
 {
     double cost = 1e300;
     if (m->key)
         cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
-    if (m->children >= 0)
-        cost = HD_MIN(cost, pl_cost_foreign_key(m->children, m->scattered, r->columns, probe));
-    return cost;
+    if (m->children < 0)
+        return cost;
+    double children = pl_cost_foreign_key(m->children, m->scattered, r->columns, probe);
+    if (!m->scattered)
+        children = in_order ? pl_cost_build(0, 0, probe) + pl_cost_scan(probe * m->children)
+                            : children + pl_cost_foreign_key(1, true, r->columns, probe);
+    return HD_MIN(cost, children);
 }
 
 struct looking_up {
@@ -256,7 +273,7 @@ static bool join_dependent(const struct order_graph *g, const struct order_plan 
     return true;
 }
 
-bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b, bool as_written,
+bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b,
                 struct order_plan *out)
 {
     if (waits(g, a))
@@ -265,17 +282,12 @@ bool order_join(const struct order_graph *g, const struct order_plan *a, const s
         return join_dependent(g, a, b, out);
     uint64_t between = classes_between(g, a->set, b->set);
     double share = equal_share(g, between, a->set, b->set) * conditions_share(g, a->set, b->set);
-    double rows = HD_MAX(1, a->rows * b->rows * share);
+    share *= dropped_twice(g, a->set, b->set) * dropped_twice(g, b->set, a->set);
+    double rows = HD_MAX(1, a->rows * b->rows * HD_MIN(1, share));
     struct looking_up l = look_up(g, between, a, b, rows), r = look_up(g, between, b, a, rows);
-    bool swap = r.cost < l.cost;
-    if (swap && !as_written)
-        *out = (struct order_plan){a->set | b->set, rows, r.cost, r.keeps ? b->driver : -1, b, a};
-    else
-        *out = (struct order_plan){a->set | b->set,
-                                   rows,
-                                   swap ? r.cost : l.cost,
-                                   swap ? (r.keeps ? b->driver : -1) : (l.keeps ? a->driver : -1),
-                                   a,
-                                   b};
+    const struct order_plan *through = r.cost < l.cost ? b : a;
+    struct looking_up *best = r.cost < l.cost ? &r : &l;
+    *out = (struct order_plan){a->set | b->set,     rows, best->cost, best->keeps ? through->driver : -1, through,
+                               through == a ? b : a};
     return true;
 }

@@ -63,6 +63,7 @@ struct order_relation {
     double scanned; /* that are looked at for them; what it costs if it is no table: `cost` */
     double cost;
     int columns; /* that are read of it */
+    order_set reduced_by; /* relations whose filters it has, too, as far as they are about columns that are equal */
     bool dependent;
     order_set needs;
     double share;
@@ -90,8 +91,8 @@ struct order_plan {
  * one between their smallest relations, by other conditions where there are such; a cross product has no other way. */
 void order_connect(struct hd_arena *a, struct order_graph *g);
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out);
-/* a joined with b, sides as they cost less (as_written: as they are). False: a dependent relation lacks what it needs. */
-bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b, bool as_written,
+/* a joined with b, sides as they cost less. False: a dependent relation lacks what it needs. */
+bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b,
                 struct order_plan *out);
 
 #endif

@@ -17,6 +17,7 @@ struct order_source {
     int base; /* its first column; MARK: the last one is the mark */
     enum fe_join_kind kind;
     const struct fe_node *join; /* that it is the right side of, unless INNER */
+    order_set reduced_by; /* relations whose filters are in `inside` */
     order_set needs; /* relations on the left of that join's condition */
 };
 

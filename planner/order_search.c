@@ -92,7 +92,7 @@ static bool look_at_pair(void *data, order_set s1, order_set s2)
     struct order_plan *a = &t->best[s1], *b = &t->best[s2], *to = &t->best[s1 | s2], joined;
     if (++t->pairs > ORDER_PAIRS)
         return false;
-    if (a->set && b->set && order_join(t->g, a, b, false, &joined) && (!to->set || joined.cost < to->cost)) {
+    if (a->set && b->set && order_join(t->g, a, b, &joined) && (!to->set || joined.cost < to->cost)) {
         joined.rows = to->set ? to->rows : joined.rows;
         *to = joined;
     }
@@ -128,7 +128,7 @@ static const struct order_plan *greedy(struct hd_arena *a, const struct order_gr
         for (int i = 0; i < n; i++)
             for (int k = i + 1; k < n; k++) {
                 bool connects = connected(g, trees[i]->set, trees[k]->set);
-                if (!order_join(g, trees[i], trees[k], false, &p) || !better(connects, &p, best_connects, &best))
+                if (!order_join(g, trees[i], trees[k], &p) || !better(connects, &p, best_connects, &best))
                     continue;
                 best = p;
                 best_connects = connects;

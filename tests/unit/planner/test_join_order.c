@@ -175,7 +175,7 @@ static struct order_plan *cheapest(const struct order_graph *g, order_set s, str
         order_leaf(g, order_first(s), best);
     for (order_set a = (s - 1) & s; a; a = (a - 1) & s) {
         struct order_plan *x = cheapest(g, a, known), *y = cheapest(g, s & ~a, known);
-        if (x->set && y->set && is_connected(g, a, s & ~a) && order_join(g, x, y, false, &p) &&
+        if (x->set && y->set && is_connected(g, a, s & ~a) && order_join(g, x, y, &p) &&
             (!best->set || p.cost < best->cost))
             *best = p;
     }
