@@ -49,6 +49,7 @@ static hdd_u32 value_width(enum hd_type_kind k)
     case HD_DECIMAL: return 16;
     case HD_BOOL:
     case HD_STRING:
+    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("a column of type %d has values of another form", (int)k);
@@ -98,7 +99,7 @@ static int make_strings(struct maker *m, const char *name, struct rt_gpu_column 
 static int make_values(struct maker *m, const struct rt_result_column *c, const struct rt_field *f,
                        struct rt_gpu_column *out, struct hd_err *err)
 {
-    if (c->type.kind == HD_STRING) {
+    if (hd_type_is_text(c->type)) {
         if (f->phys != RT_STR)
             HD_TRY(dictionary(m, f, err));
         return make_strings(m, c->name, out, err);
