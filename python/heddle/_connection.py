@@ -7,7 +7,7 @@ import decimal
 import json
 import os
 import threading
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Mapping, Sequence, TypeGuard, Union
 
 from . import _native as native
 from ._errors import IoError, UnsupportedError, UserError
@@ -177,6 +177,7 @@ class Connection:
 
     def prepare_sql(self, query: str, *, profile: bool = False) -> Statement:
         """A statement of a query in SQL."""
+        self._db.get()  # not in a child process, where DataFusion's threads are not either
         plan, names = self._planner().plan(query)
         return Statement(self, plan, names=names, profile=profile)
 
@@ -205,7 +206,7 @@ class Connection:
         return json.loads(native.text(native.lib.heddle_context_info, self._context.get()))
 
 
-def is_sql(query: Any) -> bool:
+def is_sql(query: Any) -> TypeGuard[str]:
     """A text that is neither JSON nor the name of a file."""
     return isinstance(query, str) and not query.lstrip().startswith("{") and not _is_file(query)
 
@@ -280,7 +281,7 @@ def _value(v: Any) -> Any:
         return _value(v.as_py())
     if hasattr(v, "item"):  # numpy
         return _value(v.item())
-    raise UserError(f"a parameter cannot be a {type(v).__name__}")
+    raise UserError(f"a parameter cannot be of type {type(v).__name__}")
 
 
 class Statement:

@@ -266,7 +266,7 @@ class Plans(unittest.TestCase):
         with self.assertRaises(heddle.UserError) as e:
             several.run(m=1)
         self.assertIn("m", str(e.exception))
-        with self.assertRaisesRegex(heddle.UserError, "cannot be a object"):
+        with self.assertRaisesRegex(heddle.UserError, "cannot be of type object"):
             several.run(l=object())
         self.assertEqual(len(several.run()), 1)  # what was bound stays
 
@@ -358,7 +358,7 @@ class Processes(unittest.TestCase):
         child = os.fork()
         if child == 0:
             said = []
-            for use in (con.tables, statement.run, lambda: con.run(PLANS / "q06.json")):
+            for use in (con.tables, statement.run, lambda: con.run(PLANS / "q06.json"), lambda: con.sql("select 1")):
                 try:
                     use()
                     said.append("it worked")

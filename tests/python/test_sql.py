@@ -84,6 +84,24 @@ class Nulls(unittest.TestCase):
         with self.assertRaisesRegex(heddle.SQLError, r"t.x NOT IN \(<subquery>\).*NOT EXISTS"):
             con.sql("select x from t where x not in (select y from s where z = k)")
 
+    def test_subqueries_in_subqueries_and_in_columns(self):
+        for (tn, ts), (sn, ss) in itertools.product(self.SIDES.items(), self.SIDES.items()):
+            con, lite = heddle.connect(), sqlite3.connect(":memory:")
+            for name, columns, values in ("t", ("x", "k"), ts), ("s", ("y", "z"), ss):
+                rows = list(zip(values, range(len(values))))
+                con.register(name, pa.table({c: pa.array([r[i] for r in rows], pa.int64()) for i, c in enumerate(columns)}))
+                lite.execute(f"create table {name} ({columns[0]} int, {columns[1]} int)")
+                lite.executemany(f"insert into {name} values (?, ?)", rows)
+            for query in ("select k, x not in (select y from s) as b from t order by k",
+                          "select k, x in (select y from s) or k = 1 as b from t order by k",
+                          "select k from t where k in (select z from s where z not in (select x from t)) order by k",
+                          "select k from t where not (k in (select z from s where z not in (select x from t))) order by k",
+                          "select k from t where k = (select min(z) from s where y not in (select x from t))"):
+                with self.subTest(t=tn, s=sn, query=query):
+                    self.assertEqual(con.sql(query).fetchall(), lite.execute(query).fetchall())
+        with self.assertRaisesRegex(heddle.UnsupportedError, "a join's condition"):
+            con.sql("select t.k from t left join s on t.k = s.z and t.x not in (select y from s)")
+
     def test_what_a_printed_condition_loses(self):
         safe = ["t.x IN (<subquery>)", "t.x IN (<subquery>) AND t.k = Int64(1)", "(t.x IN (<subquery>) OR t.k = Int64(1)) AND t.k > t.x",
                 "t.x + Int64(1) IN (<subquery>)", 't.s = Utf8("(") AND t.x IN (<subquery>)']
