@@ -45,6 +45,10 @@ static int op(const struct call *c, struct cJSON **out)
 
 static int nary(const struct call *c, struct cJSON **out)
 {
+    if (c->n < 2) {
+        *out = c->n ? c->args[0] : NULL;
+        return expect_args(c, 1, INT_MAX);
+    }
     *out = sub_call(c->t, c->op, NULL);
     for (int i = 0; i < c->n; i++) {
         const char *is = fe_member_text(c->args[i], "op");
@@ -59,9 +63,7 @@ static int nary(const struct call *c, struct cJSON **out)
             sub_add_arg(*out, inner);
         }
     }
-    if (c->n == 1)
-        *out = c->args[0];
-    return c->n ? 0 : expect_args(c, 1, INT_MAX);
+    return 0;
 }
 
 /* like: an escape of nothing is none. */

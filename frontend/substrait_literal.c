@@ -1,5 +1,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/substrait_read.h"
@@ -34,6 +35,18 @@ static int as_is(struct literal *l)
     return fe_json_expected(l->v, "a literal's value");
 }
 
+/* The fewest digits that are this float32: as a float64 it has others. */
+static const char *float_text(struct hd_arena *a, double d)
+{
+    char *text = NULL;
+    for (int digits = 6; digits <= 9; digits++) {
+        text = hd_asprintf(a, "%.*g", digits, d);
+        if ((float)strtod(text, NULL) == (float)d)
+            break;
+    }
+    return text;
+}
+
 static int real(struct literal *l)
 {
     const char *s = fe_json_kind(l->v) == FE_JSON_STRING ? l->v->item->valuestring : "";
@@ -43,7 +56,7 @@ static int real(struct literal *l)
     if (strcmp(s + minus, "Infinity") == 0)
         return keep(l, minus ? "-inf" : "inf");
     if (strcmp(l->type, "float32") == 0 && fe_json_kind(l->v) == FE_JSON_NUMBER)
-        return keep(l, hd_asprintf(l->t->arena, "%.9g", l->v->item->valuedouble));
+        return keep(l, float_text(l->t->arena, l->v->item->valuedouble));
     return as_is(l);
 }
 
