@@ -122,6 +122,7 @@ class Connection:
         3
         """
         function = native.lib.heddle_database_replace if replace else native.lib.heddle_database_register
+        self._db.get()
         with self._lock:
             self._version += 1
         try:
@@ -138,9 +139,10 @@ class Connection:
 
     def drop(self, name: str) -> None:
         """Drops a table in memory. Statements that were prepared keep it until they are freed."""
+        db = self._db.get()
         with self._lock:  # see tables()
             self._version += 1
-            native.call(native.lib.heddle_database_drop, self._db.get(), name.encode())
+            native.call(native.lib.heddle_database_drop, db, name.encode())
 
     # -- queries --
 
@@ -240,6 +242,8 @@ def _stream(data):
         import pyarrow
         if isinstance(data, Mapping):
             data = pyarrow.table(dict(data))
+        elif hasattr(data, "scanner"):  # a dataset of pyarrow
+            data = data.scanner().to_reader()
         elif hasattr(data, "__arrow_c_array__"):
             data = pyarrow.table(pyarrow.record_batch(data))
         else:

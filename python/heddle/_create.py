@@ -253,6 +253,8 @@ def _open_arrow(name, source) -> _Source:
     import pyarrow
     if isinstance(source, Mapping):
         source = pyarrow.table(dict(source))
+    if hasattr(source, "scanner"):  # a dataset of pyarrow
+        source = source.scanner().to_reader()
     if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
         source = pyarrow.table(pyarrow.record_batch(source))
     if not hasattr(source, "__arrow_c_stream__"):

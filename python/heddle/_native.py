@@ -208,6 +208,15 @@ class Owner:
             pass
 
 
+def _after_fork():
+    """Another thread of the parent may have held a lock, which nobody gives back in the child."""
+    Owner._lock = threading.RLock()
+    interrupts._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 # ---- Ctrl-C ---------------------------------------------------------------------------------------
 
 class Interrupts:

@@ -114,7 +114,8 @@ class Tables(unittest.TestCase):
             def __arrow_c_array__(self, requested_schema=None):
                 return batch.__arrow_c_array__(requested_schema)
 
-        sources = [batch, pa.table({"a": [1, 2]}), pa.RecordBatchReader.from_batches(batch.schema, [batch]), OnlyArray(),
+        import pyarrow.dataset
+        sources = [batch, pa.table({"a": [1, 2]}), pyarrow.dataset.dataset(pa.table({"a": [1, 2]})), pa.RecordBatchReader.from_batches(batch.schema, [batch]), OnlyArray(),
                    {"a": [1, 2]}]
         for source in sources:
             with self.subTest(source=type(source).__name__):

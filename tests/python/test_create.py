@@ -112,7 +112,8 @@ class Create(unittest.TestCase):
 
     def test_arrow(self):
         table = pa.table({"id": [1, 2], "s": ["x", None]})
-        forms = {"table": table, "reader": table.to_reader(), "dict": {"id": [1, 2], "s": ["x", None]}}
+        import pyarrow.dataset
+        forms = {"dataset": pyarrow.dataset.dataset(table), "table": table, "reader": table.to_reader(), "dict": {"id": [1, 2], "s": ["x", None]}}
         try:
             import polars
             forms["polars"] = polars.from_arrow(table)

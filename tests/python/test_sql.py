@@ -7,6 +7,7 @@ import itertools
 import pathlib
 import sqlite3
 import sys
+import tempfile
 import unittest
 from decimal import Decimal
 
@@ -44,6 +45,17 @@ class Tpch(unittest.TestCase):
                 found, want = self.con.sql(query).arrow(), self.con.run(PLANS / name).arrow()
                 for column in found.column_names:
                     self.assertEqual(found[column].to_pylist(), want[column].to_pylist())
+
+    def test_substrait_is_a_plan_too(self):
+        made, _ = self.con._planner().plan(Q6)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "q6.pb"
+            path.write_bytes(made)
+            want = self.con.run(PLANS / "q06.json").fetchall()
+            for form in made, path, str(path), memoryview(made):
+                self.assertEqual(self.con.run(form).fetchall(), want)
+        with self.assertRaises(heddle.UserError):
+            self.con.run(made[:-9])
 
     def test_explain_takes_sql(self):
         self.assertIn("scan lineitem", self.con.explain(Q6))
