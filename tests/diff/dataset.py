@@ -10,7 +10,7 @@ import hdparams
 import results
 
 ARROW = {"bool": pa.bool_(), "int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32(), "float64": pa.float64(), "date": pa.date32(),
-         "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string()}
+         "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string(), "binary": pa.binary()}
 
 
 def schema_json(tables):

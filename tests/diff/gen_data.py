@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIME, TIMESTAMP, Type, decimal)
+from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIME, TIMESTAMP, Type, decimal)
 
 SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000, 20000]
 SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2, 0.5]
@@ -132,15 +132,22 @@ def string_pool(rng, t, rows):
     return ["".join(rng.choice(alphabet) for _ in range(rng.choice([0, 1, 3, 8, 15, 16, 17, 40]))) for _ in range(rows + 1)]
 
 
-POOLS = {"int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
+def binary_pool(rng, t, rows):
+    few = [b"", b"\0", b"\0\0", b"\x7f", b"\x80", b"\xff", b"\xff\xff", b"ab", b"\xc3\xa9"]
+    if rng.random() < 0.5:
+        return rng.sample(few, rng.randint(1, len(few)))
+    return few + [rng.randbytes(rng.choice([1, 3, 8, 15, 16, 17, 40])) for _ in range(rng.choice([5, rows + 1]))]
+
+
+POOLS = {"binary": binary_pool, "int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
          "timestamp": timestamp_pool, "time": time_pool, "string": string_pool, "bool": lambda rng, t, rows: [True, False]}
 
 
 def random_type(rng):
-    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "time", "string", "bool"],
-                       [5, 4, 5, 2, 2, 3, 1, 1, 5, 2])[0]
+    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "time", "string", "bool", "binary"],
+                       [5, 4, 5, 2, 2, 3, 1, 1, 5, 2, 1])[0]
     simple = {"int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP, "time": TIME,
-              "string": STRING, "bool": BOOL}
+              "string": STRING, "bool": BOOL, "binary": BINARY}
     return simple.get(kind) or decimal(*rng.choice(DECIMALS))
 
 

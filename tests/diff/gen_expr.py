@@ -64,10 +64,10 @@ class ExprGen(TextGen, TimeGen):
     def of_kind(self, kind, depth):
         if kind in ("int32", "int64", "decimal", "float32", "float64"):
             return self.number(depth)
-        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment, "time": self.clock}[kind](depth)
+        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment, "time": self.clock, "binary": self.binary}[kind](depth)
 
     def any(self, depth):
-        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1, "time": 1}), depth)
+        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1, "time": 1, "binary": 1}), depth)
 
     def kind(self, weights):
         """A kind of value, of which the input has a column if possible."""
@@ -453,7 +453,7 @@ class ExprGen(TextGen, TimeGen):
 
     def test(self, depth):
         """A comparison of a column or an expression with something like it."""
-        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "time": 1, "bool": 1})
+        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "time": 1, "bool": 1, "binary": 1})
         a = self.of_kind(kind, depth - 1)
         shape = self.rng.random()
         if a.type == STRING and shape < 0.3:
@@ -530,4 +530,4 @@ class ExprGen(TextGen, TimeGen):
 
     def default_value(self, t):
         return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),
-                "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
+                "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "binary": b"a\x80", "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]

@@ -8,7 +8,7 @@ import datetime
 import math
 
 from hdexpr import COMPARE, FUNCTIONS, Node
-from hdtypes import BOOL, FLOAT64, INT64, STRING, literal_decimal_type
+from hdtypes import BINARY, BOOL, FLOAT64, INT64, STRING, literal_decimal_type
 
 OR, AND, NOT, TEST, BITS, SUM, PRODUCT, UNARY, PRIMARY = range(9)
 LEVEL = {"or": OR, "and": AND, "not": NOT, "is_null": TEST, "in": TEST, "like": TEST, "ilike": TEST, "between": TEST,
@@ -25,6 +25,8 @@ def quoted(text):
 
 def value_text(v, t):
     """The text form of a literal's value."""
+    if t == BINARY:
+        return "\\x" + v.hex()
     if t == BOOL:
         return "true" if v else "false"
     if t.is_float:
@@ -89,6 +91,8 @@ class Writer:
             return PRIMARY, f"{t} '{value_text(v, t)}'"
         if t == STRING:
             return PRIMARY, quoted(v)
+        if t == BINARY:
+            return PRIMARY, f"x'{v.hex()}'"
         if t == BOOL:
             return PRIMARY, value_text(v, t)
         return self.number(v, t)

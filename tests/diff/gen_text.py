@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from gen_data import FOREIGN, WORDS
 from gen_value import lit
-from hdtypes import BOOL, DATE, INT64, STRING, TIMESTAMP
+from hdtypes import BINARY, BOOL, DATE, INT64, STRING, TIMESTAMP
 
 
 class TextGen:
@@ -25,6 +25,10 @@ class TextGen:
             return self.written(self.string(depth - 1))
         if shape < 0.85:
             return self.choice([self.string(depth - 1) for _ in range(2)], depth)
+        if shape < 0.87:
+            s = self.string(depth - 1) if self.rng.random() < 0.3 else self.binary(depth - 1)
+            if s.ascii: # of others the oracle's database holds another form
+                return self.make("hex", STRING, [s])
         x = self.rng.choice([self.number, self.day, self.moment, self.clock, self.boolean])(depth - 1)
         if x.type in (DATE, TIMESTAMP) and self.rng.random() < 0.5:
             form = self.rng.choice(["%Y-%m", "%A %d. %B, %y", "%j %u%w %a %b%%", "%H:%M:%S.%f %I%p"])
@@ -32,6 +36,16 @@ class TextGen:
         if x.type.is_float:
             return self.constant("f", STRING)
         return self.make("cast", STRING, [x])
+
+    def binary(self, depth):
+        c = self.pick(lambda t: t == BINARY)
+        if depth > 0 and self.rng.random() < 0.3:
+            if self.rng.random() < 0.5:
+                return self.choice([self.binary(depth - 1) for _ in range(2)], depth)
+            return self.make("||", BINARY, [self.binary(depth - 1), self.binary(0)])
+        if c and self.rng.random() < 0.85:
+            return c
+        return self.constant(self.rng.choice([b"", b"\0", b"\x80", b"\xff\xff", b"ab"]), BINARY)
 
     def piece(self, s):
         """substring; only of ASCII strings, because half a character cannot be printed."""

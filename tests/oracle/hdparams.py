@@ -80,6 +80,8 @@ def substituted(node, values):
 def to_json(v, t):
     if t.kind in ("bool", "string") or t.is_int:
         return v
+    if t.kind == "binary":
+        return "\\x" + v.hex()
     return repr(v) if t.is_float else format(v, "f") if t.kind == "decimal" else v.isoformat(*[" "] * (t.kind == "timestamp"))
 
 

@@ -8,7 +8,7 @@ expressions as it likes, and reachability of errors is asked of the rows an oper
 from dataclasses import dataclass
 
 from hdexpr import COMPARE, TIME_FIELDS, Node
-from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
+from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
 
 
@@ -47,6 +47,8 @@ def literal_sql(value, t, encode):
         return "TRUE" if value else "FALSE"
     if t.kind == "string":
         return sql_string(encode(value))
+    if t.kind == "binary":
+        return f"unhex('{value.hex()}')"
     if t.is_float:
         return f"CAST('{value!r}' AS {t.sql()})"
     text = format(value, "f") if t.kind == "decimal" else str(value)
@@ -567,7 +569,10 @@ class Compiler:
 
     def text_function(self, e):
         form, result = TEXT_FUNCTIONS[e.op]
-        args = [self.adopt(a, STRING if letter == "s" else INT64) for a, letter in zip(self.args(e), form)]
+        args = self.args(e)
+        if e.op == "hex" or (e.op in BINARY_FUNCTIONS and any(a.type == BINARY for a in args)):
+            return self.made(BINARY_FUNCTIONS[e.op].format(*[a.sql for a in args]), BINARY if e.op == "||" else result, args, False)
+        args = [self.adopt(a, STRING if letter == "s" else INT64) for a, letter in zip(args, form)]
         if not all(a.type == STRING if letter == "s" else a.type.is_int for a, letter in zip(args, form)):
             raise PlanError(e.path, f"{e.op} takes strings and integers")
         missing = ["' '"] * (len(form) - len(args))
@@ -639,11 +644,14 @@ FLOAT_FUNCTIONS = {"sqrt": ("sqrt({x})", "{x} < 0"),
 INEXACT = set(FLOAT_FUNCTIONS) - {"sqrt", "degrees", "radians"}
 
 # Arguments (s: string, w: integer) and result of functions of strings.
-TEXT_FUNCTIONS = {"||": ("ss", STRING), "chr": ("w", STRING), "upper": ("s", STRING), "lower": ("s", STRING), "reverse": ("s", STRING), "repeat": ("sw", STRING),
+TEXT_FUNCTIONS = {"||": ("ss", STRING), "hex": ("s", STRING), "chr": ("w", STRING), "upper": ("s", STRING), "lower": ("s", STRING), "reverse": ("s", STRING), "repeat": ("sw", STRING),
                   "replace": ("sss", STRING), "translate": ("sss", STRING), "lpad": ("sws", STRING), "rpad": ("sws", STRING),
                   "length": ("s", INT64), "octet_length": ("s", INT64), "ascii": ("s", INT64), "strpos": ("ss", INT64), "starts_with": ("ss", BOOL),
                   "ends_with": ("ss", BOOL), "contains": ("ss", BOOL), "left": ("sw", STRING), "right": ("sw", STRING), "trim": ("ss", STRING),
                   "ltrim": ("ss", STRING), "rtrim": ("ss", STRING), "split_part": ("ssw", STRING)}
+
+# The same of binary.
+BINARY_FUNCTIONS = {"||": "({0} || {1})", "octet_length": "octet_length({0})", "hex": "hex({0})"}
 
 MAKERS = {"chr", "||", "repeat", "replace", "translate", "lpad", "rpad"}  # NULL: the result is too long
 

@@ -63,12 +63,12 @@ class Type:
 
 
 SQL_NAMES = {"bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
-             "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "string": "VARCHAR", "null": "INTEGER"}
+             "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "string": "VARCHAR", "binary": "BLOB", "null": "INTEGER"}
 BOOL, INT32, INT64 = Type("bool"), Type("int32"), Type("int64")
 FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING = Type("float32"), Type("float64"), Type("date"), Type("timestamp"), Type("string")
-TIME = Type("time")
+TIME, BINARY = Type("time"), Type("binary")
 NULL = Type("null")
-SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, TIME, STRING)}
+SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, TIME, STRING, BINARY)}
 
 
 def decimal(p, s):
@@ -158,6 +158,8 @@ def parse_value(text, t):
     """The text form of a value of type t, as a Python value; ValueError if it is none."""
     if t.kind == "string":
         return text
+    if t.kind == "binary":
+        return bytes.fromhex(text.removeprefix("\\x"))
     if t.kind == "bool":
         return {"true": True, "false": False}[text] if text in ("true", "false") else bad(text, t)
     if t.is_int:

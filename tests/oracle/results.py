@@ -23,6 +23,8 @@ def value_text(v):
     if isinstance(v, datetime.datetime):
         text = v.strftime("%H:%M:%S") + (f".{v.microsecond:06d}" if v.microsecond else "")
         return v.date().isoformat() + " " + text
+    if isinstance(v, bytes):
+        return "\\x" + v.hex()
     return v.isoformat() if isinstance(v, (datetime.date, datetime.time)) else str(v)
 
 

@@ -119,6 +119,8 @@ VALUES = [
     ("cast(timestamp '2024-01-31 01:02:03.5' as string)", "string", "2024-01-31 01:02:03.500000"),
     ("cast(dt as timestamp)", "timestamp", datetime.datetime(2024, 1, 31)),
     ("cast(ts as date)", "date", datetime.date(2024, 1, 31)), ("cast(7 as float64)", "float64", 7.0),
+    ("x'00ff'", "binary", b"\0\xff"), ("x'00' || x'ff'", "binary", b"\0\xff"), ("octet_length(x'c3a9')", "int64", 2),
+    ("hex(x'00ff')", "string", "00FF"), ("hex(s)", "string", "616263"), ("x'80' > x'7fff'", "bool", True), ("cast(null as binary)", "binary", None),
     ("'it''s'", "string", "it's"), ('"i"', "int32", 7), ("b = true", "bool", True), ("i % 4 * 2", "int64", 6),
     ("l - 41 < i and (i = 7 or b)", "bool", True), ("not i = 7", "bool", False),
     ({"op": "<", "args": [{"col": "i"}, "l"]}, "bool", True),
