@@ -170,6 +170,56 @@ static void bad_streams_are_refused(void **state)
     heddle_database_free(db);
 }
 
+/* Bytes that are no text, of offsets of either width and of one size, with NULLs; many different ones and few. */
+static void binary_is_appended(void **state)
+{
+    enum { N = 5000 };
+    static char texts[N][8];
+    static const char *many[N], *few[N];
+    static uint8_t fixed[N][3], valid[N];
+    struct fx_dir *d = *state;
+    heddle_writer *w = fx_writer(d, "{\"tables\":[{\"name\":\"t\",\"columns\":["
+                                    "{\"name\":\"m\",\"type\":\"binary\",\"nullable\":true},"
+                                    "{\"name\":\"f\",\"type\":\"binary\",\"nullable\":true},"
+                                    "{\"name\":\"w\",\"type\":\"binary\",\"nullable\":true}]}]}");
+    for (int i = 0; i < N; i++) {
+        snprintf(texts[i], sizeof texts[i], "\xff%d", i);
+        many[i] = i % 7 ? texts[i] : NULL;
+        few[i] = i % 5 ? "\xc3\x28" : i % 2 ? "" : NULL;
+        valid[i] = i % 3 != 0;
+        memcpy(fixed[i], (const uint8_t[]){0, (uint8_t)(i % 2), 0x80}, 3);
+    }
+    for (int large = 0; large < 2; large++) {
+        struct fx_batch *b = fx_batch_new(N, large);
+        fx_add_text(b, "m", many, large);
+        fx_add_text(b, "f", few, large);
+        fx_add(b, "w", "w:3", fixed, 3, valid);
+        for (int c = 0; c < 2; c++)
+            fx_schema(b)->children[c]->format = large ? "Z" : "z";
+        fx_append(w, "t", large * N, b);
+    }
+    fx_commit(w);
+    struct fx_db db;
+    fx_open(&db, d->db);
+    const struct fe_table *t = fx_table(&db, "t");
+    assert_int_equal(t->rows, 2 * N);
+    assert_int_equal(t->cols[0].storage, FE_STORE_TEXT);
+    assert_int_equal(t->cols[1].storage, FE_STORE_DICT);
+    assert_int_equal(t->cols[2].dict.n, 2);
+    for (int64_t i = 0; i < t->rows; i++) {
+        int64_t k = i % N;
+        const char *want[] = {many[k], few[k]};
+        for (int c = 0; c < 2; c++) {
+            assert_int_equal(rt_col_valid(&t->cols[c], i), want[c] != NULL);
+            assert_true(!want[c] ||
+                        rt_str_eq(rt_col_str(&t->cols[c], i), (struct rt_str){want[c], (uint32_t)strlen(want[c])}));
+        }
+        assert_int_equal(rt_col_valid(&t->cols[2], i), valid[k]);
+        assert_true(!valid[k] || rt_str_eq(rt_col_str(&t->cols[2], i), (struct rt_str){(const char *)fixed[k], 3}));
+    }
+    fx_close(&db);
+}
+
 static struct fx_batch *two_rows(void)
 {
     const int32_t v[] = {1, 2};
@@ -419,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_batches_are_not_copied),
         cmocka_unit_test(batches_are_put_together),
+        TEST(binary_is_appended),
         TEST(bad_streams_are_refused),
         TEST(tables_are_registered_and_dropped),
         TEST(threads_may_register_at_once),
