@@ -123,11 +123,16 @@ bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 
 bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
 {
-    int64_t v = rt_arrow_width(f) == 4 ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
-    int64_t of = f == RT_ARROW_NANOS ? 1000 : f == RT_ARROW_DATE_MILLIS ? 86400000 : 0;
-    if (of) {
-        *out = v / of;
-        return v % of == 0;
+    const int64_t day = 86400000;
+    bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
+    int64_t v = narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
+    if (f == RT_ARROW_NANOS) { /* by a constant: such a division is a multiplication */
+        *out = v / 1000;
+        return v % 1000 == 0;
+    }
+    if (f == RT_ARROW_DATE_MILLIS) {
+        *out = v / day;
+        return v % day == 0;
     }
     return !__builtin_mul_overflow(v, f == RT_ARROW_MILLIS || f == RT_ARROW_MILLIS32 ? 1000 : 1000000, out);
 }
