@@ -54,6 +54,14 @@ void api_backends_forget(heddle_context *c, const struct fe_table *t)
             backends[i]->forget(c, t);
 }
 
+int api_backends_wait(heddle_context *c, void *event, struct hd_err *err)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->wait)
+            return backends[i]->wait(c, event, err);
+    return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
+}
+
 void api_backends_info(struct hd_strbuf *b)
 {
     for (size_t i = HD_COUNT(backends); i-- > 0;)

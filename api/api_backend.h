@@ -46,6 +46,8 @@ struct api_backend {
     /* Its part of a context's engine; closed once opened, even if another backend's could not be. */
     int (*open_engine)(const heddle_context *c, struct api_engine *e, struct hd_err *err);
     void (*close_engine)(struct api_engine *e);
+    /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
+    int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */
     void (*forget)(heddle_context *c, const struct fe_table *t);
     /* Members of the object that heddle_context_info writes, a comma before each. */
@@ -61,6 +63,8 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
 int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_err *err);
 void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
+/* Of the backend with a device; UNSUPPORTED if there is none. */
+int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);
 void api_backends_info(struct hd_strbuf *b);
 /* The stage of n bytes of name in a list; NULL: none. */
 const struct api_stage *api_stage_find(const struct api_stage *list, const char *name, size_t n);

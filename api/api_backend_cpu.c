@@ -50,8 +50,20 @@ static void release(struct heddle_statement *s, struct api_code *c)
     c->code = NULL;
 }
 
+/* Threads cannot read what lies on a GPU. */
+static int check_tables(const struct rt_spec *spec, struct hd_err *err)
+{
+    for (int i = 0; i < spec->nargs; i++) {
+        const struct fe_table *t = spec->args[i].table;
+        if (t && t->device)
+            return HD_FAIL(err, UNSUPPORTED, t->name, "the table is in a GPU's memory, which backend cuda alone reads");
+    }
+    return 0;
+}
+
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
+    HD_TRY(check_tables(s->program.pl->spec, err));
     HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, c->artifact.bytes,
                              c->artifact.size, s->no_cache, &c->code, &t->how, err));
     int rc;

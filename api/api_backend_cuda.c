@@ -258,6 +258,7 @@ const struct api_backend api_backend_cuda = {
     .compile = compile,
     .run = run,
     .on_device = api_gpu_execute_device,
+    .wait = api_gpu_wait,
     .release = release,
     .report = report,
     .memory = memory,

@@ -12,7 +12,7 @@ static void release(struct ArrowArrayStream *s)
 }
 
 /* replace: in the place of a registered table of this name, if there is one. */
-static int publish(heddle_database *db, struct api_table *t, bool replace, struct hd_err *err)
+int api_database_publish(heddle_database *db, struct api_table *t, bool replace, struct hd_err *err)
 {
     pthread_mutex_lock(&db->mutex);
     struct api_snapshot *old = db->now, *new = NULL;
@@ -37,7 +37,7 @@ static int publish(heddle_database *db, struct api_table *t, bool replace, struc
 }
 
 /* Plans name tables in JSON, whose strings are UTF-8. */
-static int check_name(const char *name, struct hd_err *err)
+int api_table_name_check(const char *name, struct hd_err *err)
 {
     if (!*name || hd_utf8_check(name, strlen(name)) != strlen(name))
         return HD_FAIL(err, USER, NULL, "the name of a table is UTF-8 text and not empty");
@@ -49,7 +49,7 @@ static int register_table(heddle_database *db, const char *name, struct ArrowArr
                           bool replace, struct hd_err *err)
 {
     struct rt_memtable *mem;
-    if (check_name(name, err) != 0) {
+    if (api_table_name_check(name, err) != 0) {
         release(stream);
         return -1;
     }
@@ -59,10 +59,15 @@ static int register_table(heddle_database *db, const char *name, struct ArrowArr
         rt_memtable_free(mem);
         return HD_FAIL(err, RESOURCE, name, "out of memory");
     }
-    int rc = publish(db, t, replace, err);
+    int rc = api_database_publish(db, t, replace, err);
     if (rc != 0)
         api_table_release(t);
     return rc;
+}
+
+int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, struct hd_err *err)
+{
+    return register_table(db, name, stream, false, false, err);
 }
 
 /* A missing argument: the stream is consumed all the same. */

@@ -154,6 +154,15 @@ static int give_columns(struct heddle_statement *s, struct rt_gpu_columns *colum
     return 0;
 }
 
+int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    struct api_engine *e;
+    HD_TRY(api_engine_get(c, &e, err));
+    HD_TRY(api_gpu_get(c, e, 0, &gpu, err));
+    return rt_gpu_wait(gpu, event, err);
+}
+
 int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err)
 {
     struct rt_gpu_columns *columns = NULL;

@@ -58,7 +58,7 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
     return 0;
 }
 
-static int get_engine(heddle_context *c, struct api_engine **out, struct hd_err *err)
+int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err)
 {
     int rc = 0;
     pthread_mutex_lock(&c->mutex);
@@ -130,7 +130,7 @@ static int new_statement(heddle_database *db, const heddle_statement_options *o,
     rt_cancel_init(&s->cancel);
     rt_exec_stats_init(&s->timed.stats);
     rt_exec_stats_init(&s->counted.stats);
-    int rc = get_engine(db->context, &s->engine, err);
+    int rc = api_engine_get(db->context, &s->engine, err);
     if (rc == 0)
         rc = copy_options(s, o, err);
     s->read_ms = api_now_ms() - start;

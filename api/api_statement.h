@@ -25,6 +25,8 @@ struct api_engine {
     } gpus[RT_MAX_DEVICES];
 };
 
+/* Of a context, made at the first call. */
+int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
 /* The GPU that a schedule calls device `number`, opened at the first call; 0 is the context's. RESOURCE with the
  * reason if there is none. */
 int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err);

@@ -98,6 +98,7 @@ struct fe_table {
     const char *name;
     uint64_t id; /* of a table with data: like no other in this process, gone ones included */
     int64_t rows;
+    int device; /* 1 + number of the GPU in whose memory the columns' addresses are; 0: the host's */
     int ncols;
     struct fe_table_column *cols;
     int npk;

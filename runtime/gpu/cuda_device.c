@@ -308,6 +308,7 @@ static const struct rt_device_ops ops = {
     .stream_sync = rt_cuda_stream_sync,
     .event_done = rt_cuda_event_done,
     .event_sync = rt_cuda_event_sync,
+    .foreign_sync = rt_cuda_foreign_sync,
     .open_peer = rt_cuda_open_peer,
     .copy_peer = rt_cuda_copy_peer,
     .reset = reset,

@@ -49,6 +49,7 @@ int rt_cuda_record(struct rt_device *d, enum rt_stream s, rt_event **out, struct
 int rt_cuda_stream_wait(struct rt_device *d, enum rt_stream s, rt_event *e, struct hd_err *err);
 int rt_cuda_stream_sync(struct rt_device *d, enum rt_stream s, struct hd_err *err);
 int rt_cuda_event_done(struct rt_device *d, rt_event *e, bool *done, struct hd_err *err);
+int rt_cuda_foreign_sync(struct rt_device *d, void *event, struct hd_err *err);
 int rt_cuda_event_sync(struct rt_device *d, rt_event *e, struct hd_err *err);
 void rt_cuda_events_close(struct rt_cuda *c); /* the spare ones */
 

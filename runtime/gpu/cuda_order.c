@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "runtime/base/fault.h"
+#include <string.h>
+
 #include "runtime/gpu/cuda_internal.h"
 
 /* A spare one, or a new one: making an event takes as long as a launch. */
@@ -98,6 +100,14 @@ int rt_cuda_event_done(struct rt_device *d, rt_event *e, bool *done, struct hd_e
     int status = c->cu->cuEventQuery(e->e);
     *done = status == 0;
     return status == CU_NOT_READY ? 0 : rt_cuda_check(c, status, "event", err);
+}
+
+int rt_cuda_foreign_sync(struct rt_device *d, void *event, struct hd_err *err)
+{
+    struct rt_cuda *c = rt_cuda(d);
+    cu_event e;
+    memcpy(&e, event, sizeof e);
+    return rt_cuda_check(c, c->cu->cuEventSynchronize(e), "the producer's event", err);
 }
 
 int rt_cuda_event_sync(struct rt_device *d, rt_event *e, struct hd_err *err)

@@ -139,6 +139,9 @@ struct rt_device_ops {
     /* Of an event of this device. event_done does not wait. */
     int (*event_done)(struct rt_device *d, rt_event *e, bool *done, struct hd_err *err);
     int (*event_sync)(struct rt_device *d, rt_event *e, struct hd_err *err);
+    /* Waits for an event that another library of the process made, which is at the address as the Arrow C Device
+     * Interface has it. NULL: there are none of this kind. */
+    int (*foreign_sync)(struct rt_device *d, void *event, struct hd_err *err);
     /* ---- between devices of this kind */
     /* From now on, until one of both is reset or closed, kernels of d may use memory of the other device, and copies
      * between them take the shortest way; the opposite direction is a call of its own. *direct false: the machine has

@@ -108,6 +108,15 @@ void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)
     rt_gpu_leave(g);
 }
 
+int rt_gpu_wait(struct rt_gpu *g, void *event, struct hd_err *err)
+{
+    HD_TRY(rt_gpu_begin(g, NULL, err));
+    int rc = g->d->ops->foreign_sync ? g->d->ops->foreign_sync(g->d, event, err)
+                                     : HD_FAIL(err, UNSUPPORTED, NULL, "events of others are not known on this device");
+    rt_gpu_leave(g);
+    return rc;
+}
+
 /* ---- opening --------------------------------------------------------------------------- */
 
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g)

@@ -33,6 +33,9 @@ const char *rt_gpu_compiler_trouble(const struct rt_gpu *g);
 /* Columns of the table that are on the device are no longer needed. */
 void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
 
+/* Waits for an event of another library (device.h). */
+int rt_gpu_wait(struct rt_gpu *g, void *event, struct hd_err *err);
+
 /* The loaded kernels of a program. */
 struct rt_gpu_code;
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,

@@ -216,6 +216,10 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
     *address = 0;
     if (!part.p)
         return 0;
+    if (a->table->device) { /* it is there, and not ours */
+        *address = (uint64_t)(uintptr_t)part.p;
+        return 0;
+    }
     if (!r)
         HD_TRY(upload(g, a, part, key, &r, err));
     r->used = g->residents->now;

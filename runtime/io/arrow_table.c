@@ -8,6 +8,7 @@
 #include "runtime/store/store.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_text.h"
+#include "templates/device.cuh"
 
 struct rt_memtable {
     struct hd_arena arena;
@@ -472,6 +473,91 @@ int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool comp
         HD_FAIL(err, RESOURCE, name, "out of memory");
     }
     stream->release(stream);
+    if (rc == 0)
+        *out = m;
+    else
+        rt_memtable_free(m);
+    return rc;
+}
+
+/* ---- tables of a device --------------------------------------------------------------------- */
+
+/* What kernels read as it lies there: values of the column's own width, all from row 0 on. */
+static bool is_plain_format(const char *format)
+{
+    static const char *const plain[] = {"i", "l", "f", "g", "tdD", "tsu:", "ttu"};
+    for (size_t i = 0; i < HD_COUNT(plain); i++)
+        if (strcmp(format, plain[i]) == 0)
+            return true;
+    const char *comma = strchr(format, ',');
+    return strncmp(format, "d:", 2) == 0 && comma && !strchr(comma + 1, ',');
+}
+
+/* A lane of a warp reads HDD_LANE_ROWS at once, also behind the last row: where groups of so many are aligned, never
+ * beyond the memory's page. */
+static int use_device_column(struct rt_memtable *m, int c, const struct ArrowArray *a, struct hd_err *err)
+{
+    struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
+    const struct ArrowSchema *s = m->schema.children[c];
+    if (!is_plain_format(s->format) || s->dictionary)
+        return HD_FAIL(err, UNSUPPORTED, m->table.name,
+                       "column \"%s\": Arrow format \"%s\" cannot be used where it lies on a device", k.col->name,
+                       s->format);
+    if (!a || !a->release || a->length != m->table.rows || a->offset != 0 || a->n_buffers != 2 || !a->buffers)
+        return HD_FAIL(err, DATA, m->table.name, "column \"%s\": expected %lld rows from offset 0 in two buffers",
+                       k.col->name, (long long)m->table.rows);
+    choose_storage(&k);
+    k.col->facts = (struct fe_facts){.nulls = a->null_count, .distinct = -1, .max_mult = -1};
+    k.col->at.data = a->buffers[1];
+    k.col->at.validity = a->null_count == 0 ? NULL : a->buffers[0];
+    if (k.col->at.validity)
+        k.col->nullable = true;
+    else
+        k.col->facts.nulls = 0;
+    size_t align = (size_t)k.col->width * HDD_LANE_ROWS;
+    if (m->table.rows > 0 &&
+        (!k.col->at.data || (uintptr_t)k.col->at.data % align || (uintptr_t)k.col->at.validity % 4))
+        return HD_FAIL(err, UNSUPPORTED, m->table.name,
+                       "column \"%s\" lies at %p on the device: expected an address of a multiple of %zu", k.col->name,
+                       k.col->at.data, align);
+    return 0;
+}
+
+static int use_device(struct rt_memtable *m, struct hd_err *err)
+{
+    const struct ArrowArray *b = &m->batches[0];
+    HD_TRY(declare(m, err));
+    if (!b->release || b->length < 0 || b->length > FE_TABLE_MAX_ROWS || b->offset != 0 || b->null_count > 0 ||
+        b->n_children != m->schema.n_children || !b->children)
+        return HD_FAIL(err, DATA, m->table.name, "expected a batch of 0 to %d rows from offset 0 with %lld columns",
+                       FE_TABLE_MAX_ROWS, (long long)m->schema.n_children);
+    m->table.rows = b->length;
+    for (int c = 0; c < m->table.ncols; c++)
+        HD_TRY(use_device_column(m, c, b->children[c], err));
+    return 0;
+}
+
+int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batch, int device,
+                          struct rt_memtable **out, struct hd_err *err)
+{
+    struct rt_memtable *m = hd_try_calloc(1, sizeof *m);
+    struct ArrowArray *batches = hd_try_calloc(1, sizeof *batches);
+    if (!m || !batches) {
+        free(m);
+        free(batches);
+        return HD_FAIL(err, RESOURCE, name, "out of memory");
+    }
+    hd_arena_init(&m->arena);
+    m->table.name = hd_strdup(&m->arena, name);
+    m->table.id = rt_table_next_id();
+    m->table.device = device + 1;
+    m->batches = batches;
+    m->batches[0] = *batch;
+    m->schema = *schema;
+    batch->release = NULL;
+    schema->release = NULL;
+    int rc = use_device(m, err);
+    m->nbatches = 1; /* for its release; it has no source to be read from */
     if (rc == 0)
         *out = m;
     else

@@ -11,6 +11,10 @@ struct rt_memtable;
  * Facts are unknown but for NULLs unless compute_facts. The stream is released in any case. */
 int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts, int threads,
                     struct rt_memtable **out, struct hd_err *err);
+/* A batch in the memory of GPU number `device`, whose columns are used where they lie. Formats, lengths and alignment
+ * are checked; values are not looked at. schema and batch are taken over, but if there is no memory. */
+int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batch, int device,
+                          struct rt_memtable **out, struct hd_err *err);
 struct fe_table *rt_memtable_table(struct rt_memtable *m);
 void rt_memtable_free(struct rt_memtable *m); /* NULL is fine */
 

@@ -240,6 +240,160 @@ static void of_the_host(void)
     rows.release(&rows);
 }
 
+/* ---- tables of a device ------------------------------------------------------------------------ */
+
+enum { ROWS = 1000, ALIGN = 256 };
+
+static int released;
+
+static void release_schema(struct ArrowSchema *s)
+{
+    released++;
+    s->release = NULL;
+}
+
+static void release_array(struct ArrowArray *a)
+{
+    released++;
+    a->release = NULL;
+}
+
+/* A table with a day, an amount, a number that may be NULL; all lent. Zeros behind the last row, as an allocation of a GPU
+ * has room there. */
+static struct {
+    _Alignas(ALIGN) int32_t days[ROWS + 8];
+    _Alignas(ALIGN) __int128 amounts[ROWS + 8];
+    _Alignas(ALIGN) int64_t numbers[ROWS + 8];
+    _Alignas(ALIGN) uint8_t valid[ALIGN];
+} memory;
+
+static struct {
+    struct ArrowSchema all, column[3], *columns[3];
+    struct ArrowArray array[3], *arrays[3];
+    const void *buffers[3][2], *none[1];
+} lent;
+
+static struct ArrowDeviceArray make_array(int64_t rows)
+{
+    static const char *const names[] = {"day", "amount", "number"}, *const formats[] = {"tdD", "d:12,2", "l"};
+    const void *values[] = {memory.days, memory.amounts, memory.numbers};
+    for (int i = 0; i < 3; i++) {
+        lent.column[i] = (struct ArrowSchema){.format = formats[i], .name = names[i], .release = release_schema};
+        lent.columns[i] = &lent.column[i];
+        lent.buffers[i][0] = i == 2 ? memory.valid : NULL;
+        lent.buffers[i][1] = values[i];
+        lent.array[i] = (struct ArrowArray){.length = rows,
+                                            .null_count = i == 2 ? -1 : 0,
+                                            .n_buffers = 2,
+                                            .buffers = lent.buffers[i],
+                                            .release = release_array};
+        lent.arrays[i] = &lent.array[i];
+    }
+    lent.column[2].flags = ARROW_FLAG_NULLABLE;
+    lent.all =
+        (struct ArrowSchema){.format = "+s", .n_children = 3, .children = lent.columns, .release = release_schema};
+    return (struct ArrowDeviceArray){.array = {.length = rows,
+                                               .n_buffers = 1,
+                                               .buffers = lent.none,
+                                               .n_children = 3,
+                                               .children = lent.arrays,
+                                               .release = release_array},
+                                     .device_type = ARROW_DEVICE_CUDA};
+}
+
+static void fill_memory(void)
+{
+    for (int i = 0; i < ROWS; i++) {
+        memory.days[i] = i % 10;
+        memory.amounts[i] = i;
+        memory.numbers[i] = INT64_C(1) << 40;
+        memory.valid[i / 8] = 0x55; /* every second one */
+    }
+}
+
+/* The registration fails, with these words, and what was given is released. */
+static void refused(struct ArrowDeviceArray *a, const char *words)
+{
+    heddle_error *e = NULL;
+    released = 0;
+    EXPECT(heddle_database_register_device(database, "far", &lent.all, a, &e) == -1);
+    if (!strstr(heddle_error_message(e), words))
+        fprintf(stderr, "%s\n", heddle_error_message(e));
+    EXPECT(strstr(heddle_error_message(e), words));
+    EXPECT(released == 2);
+    heddle_error_free(e);
+}
+
+static void bad_tables(void)
+{
+    struct ArrowDeviceArray a = make_array(ROWS);
+    a.device_id = 3;
+    refused(&a, "number 3");
+    a = make_array(ROWS);
+    a.device_type = ARROW_DEVICE_ROCM;
+    refused(&a, "device type 10");
+    a = make_array(ROWS);
+    lent.column[2].format = "b";
+    refused(&a, "\"b\" cannot be used");
+    a = make_array(ROWS);
+    lent.array[1].offset = 1;
+    refused(&a, "offset 0");
+    a = make_array(ROWS - 1);
+    lent.buffers[0][1] = memory.days + 1;
+    refused(&a, "multiple of 32");
+    a = make_array(ROWS);
+    lent.array[1].length = ROWS - 1;
+    refused(&a, "1000 rows");
+    a = make_array(ROWS);
+    a.sync_event = &a;
+    refused(&a, "events of others");
+    memory.days[77] = INT32_MAX;
+    a = make_array(ROWS);
+    refused(&a, "\"day\" has values that no date has");
+    memory.days[77] = 7;
+    memory.amounts[999] = (__int128)1 << 80;
+    a = make_array(ROWS);
+    refused(&a, "\"amount\" has values that no decimal(12,2) has");
+    memory.amounts[999] = 999;
+}
+
+static void tables_of_a_device(void)
+{
+    static const char plan[] =
+        "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"day\"],\"input\":{\"op\":\"aggregate\",\"keys\":[\"day\"],"
+        "\"aggs\":[{\"fn\":\"sum\",\"arg\":\"amount\",\"as\":\"s\"},{\"fn\":\"count\",\"arg\":\"number\",\"as\":\"n\"}]"
+        ","
+        "\"input\":{\"op\":\"scan\",\"table\":\"far\"}}}}";
+    heddle_error *e = NULL;
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    fill_memory();
+    bad_tables();
+    struct ArrowDeviceArray a = make_array(ROWS);
+    released = 0;
+    ok(heddle_database_register_device(database, "far", &lent.all, &a, &e), e);
+    EXPECT(released == 0);
+    heddle_statement *s = prepare("cuda", plan);
+    memory.amounts[0] = 1000000; /* no copy was made */
+    ok(heddle_execute(s, &rows, &e), e);
+    heddle_statement_free(s);
+    EXPECT(rows.get_next(&rows, &batch) == 0 && batch.length == 10);
+    for (int i = 0; i < 10; i++) {
+        __int128 sum = 100 * i + 49500 + (i == 0) * 1000000;
+        EXPECT(memcmp((const char *)batch.children[1]->buffers[1] + i * 16, &sum, 16) == 0);
+        EXPECT(((const int64_t *)batch.children[2]->buffers[1])[i] == (i % 2 ? 0 : 100));
+    }
+    batch.release(&batch);
+    rows.release(&rows);
+    s = prepare("cpu", plan);
+    EXPECT(heddle_execute(s, &rows, &e) == -1 && strstr(heddle_error_message(e), "GPU's memory"));
+    heddle_error_free(e);
+    heddle_statement_free(s);
+    e = NULL;
+    ok(heddle_database_drop(database, "far", &e), e);
+    EXPECT(released == 2);
+}
+
 int main(int argc, char **argv)
 {
     heddle_options o;
@@ -252,6 +406,7 @@ int main(int argc, char **argv)
     of_the_host();
     all_types();
     other_results();
+    tables_of_a_device();
     heddle_database_free(database);
     heddle_context_free(context);
     puts("ok");
