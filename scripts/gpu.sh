@@ -25,6 +25,8 @@
 #              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   operators  single operators at SF 10: windows, grouping sets, set operations, first rows; rows of the CPU
+#   device     results that stay on the GPU and tables that are there already, with CuPy or PyTorch, whichever Python has
+#              (GPU_LIBRARY: libheddle.so, default: build/release/api/libheddle.so)
 #   graphs     patterns of random graphs: triangles of 10 M vertices and 200 M edges (7 GB of disk), all of a small one
 #              against the CPU backend
 #   ablate [PART]  each balancing strategy, those that Themis is compared with among them, as the paper's section 8
@@ -264,6 +266,16 @@ stage_operators() {
     step moments python3 tests/e2e/moments.py --heddle "$heddle" --backend cuda --plans 20
 }
 
+stage_device() {
+    local library=${GPU_LIBRARY:-build/release/api/libheddle.so}
+    [ -e "$library" ] || build release heddle_shared
+    if ! python3 -c 'import cupy' 2>/dev/null && ! python3 -c 'import torch' 2>/dev/null; then
+        say "device: skipped, neither CuPy nor PyTorch is there"
+        return
+    fi
+    step device python3 tests/gpu/device.py --library "$library" --db "$(database tpch 1)"
+}
+
 stage_graphs() {
     step graphs python3 tests/gpu/graphs.py --heddle "$heddle" --scratch "$data" --out "$report/graphs.json"
 }
@@ -274,7 +286,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | operators | graphs | ablate)
+    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | operators | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

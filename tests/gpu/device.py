@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Results that stay on a GPU, and tables that are there already, with CuPy or PyTorch on the other side of the Arrow C
+Device Interface.
+
+Usage: device.py --library libheddle.so --db DIR [--repeat N]
+
+DB is TPC-H. Of each query the columns on the device are compared with those on the host, and the time of both ways is
+told; then arrays of CuPy or PyTorch are registered, and sums over them compared. Exit status 77: neither is there.
+"""
+
+import argparse
+import ctypes
+import json
+import sys
+import time
+
+P = ctypes.c_void_p
+
+
+class Schema(ctypes.Structure):
+    pass
+
+
+Schema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", P), ("flags", ctypes.c_int64), ("n_children", ctypes.c_int64),
+                   ("children", ctypes.POINTER(ctypes.POINTER(Schema))), ("dictionary", P), ("release", P), ("private_data", P)]
+
+
+class Array(ctypes.Structure):
+    pass
+
+
+Array._fields_ = [(n, ctypes.c_int64) for n in ("length", "null_count", "offset", "n_buffers", "n_children")] + [
+    ("buffers", ctypes.POINTER(P)), ("children", ctypes.POINTER(ctypes.POINTER(Array))), ("dictionary", P), ("release", P), ("private_data", P)]
+
+
+class DeviceArray(ctypes.Structure):
+    _fields_ = [("array", Array), ("device_id", ctypes.c_int64), ("device_type", ctypes.c_int32), ("sync_event", P), ("reserved", ctypes.c_int64 * 3)]
+
+
+class DeviceStream(ctypes.Structure):
+    _fields_ = [("device_type", ctypes.c_int32)] + [(n, P) for n in ("get_schema", "get_next", "get_last_error", "release", "private_data")]
+
+
+class Stream(ctypes.Structure):
+    _fields_ = [(n, P) for n in ("get_schema", "get_next", "get_last_error", "release", "private_data")]
+
+
+CUDA = 2
+TYPES = {"i": ("int32", 4), "l": ("int64", 8), "f": ("float32", 4), "g": ("float64", 8), "tdD": ("int32", 4), "tsu:": ("int64", 8), "ttu": ("int64", 8)}
+
+
+class Heddle:
+    def __init__(self, library, db):
+        self.lib = ctypes.CDLL(library)
+        self.lib.heddle_error_message.restype = ctypes.c_char_p
+        self.context, self.db = P(), P()
+        self.call("heddle_context_new", None, ctypes.byref(self.context))
+        self.call("heddle_database_open", self.context, db.encode(), 0, ctypes.byref(self.db))
+
+    def call(self, name, *args):
+        error = P()
+        if getattr(self.lib, name)(*args, ctypes.byref(error)) != 0:
+            raise RuntimeError(f"{name}: {self.lib.heddle_error_message(error).decode()}")
+
+    def prepare(self, root):
+        s = P()
+        self.call("heddle_prepare", self.db, json.dumps({"heddle": 1, "root": root}).encode(), None, ctypes.byref(s))
+        return s
+
+    def free(self, s):
+        self.lib.heddle_statement_free(s)
+
+
+def method(thing, name, *types):
+    return ctypes.CFUNCTYPE(ctypes.c_int, P, *types)(getattr(thing, name))
+
+
+def release(thing):
+    if thing.release:
+        ctypes.CFUNCTYPE(None, P)(thing.release)(ctypes.addressof(thing))
+
+
+def pull(stream, item, kind):
+    """Schema and batches of a stream of either kind."""
+    schema, batches = Schema(), []
+    assert method(stream, "get_schema", P)(ctypes.addressof(stream), ctypes.addressof(schema)) == 0
+    while True:
+        batch = item()
+        assert method(stream, "get_next", P)(ctypes.addressof(stream), ctypes.addressof(batch)) == 0
+        if not kind(batch).release:
+            return schema, batches
+        batches.append(batch)
+
+
+class Cupy:
+    def __init__(self):
+        import cupy
+        self.xp = cupy
+
+    def host(self, address, n, dtype, size):
+        """A copy on the host of memory of the device."""
+        memory = self.xp.cuda.UnownedMemory(address, n * size, None)
+        return self.xp.asnumpy(self.xp.ndarray((n,), dtype, self.xp.cuda.MemoryPointer(memory, 0)))
+
+    def make(self, n):
+        self.xp.cuda.runtime.deviceSynchronize()
+        a = self.xp.arange(n, dtype="int64")
+        f = a.astype("float64") / 3
+        self.xp.cuda.runtime.deviceSynchronize()
+        return [("l", a, a.data.ptr), ("g", f, f.data.ptr)]
+
+
+class Torch:
+    def __init__(self):
+        import torch
+        self.torch = torch
+        if not torch.cuda.is_available():
+            raise ImportError("PyTorch without CUDA")
+
+    def host(self, address, n, dtype, size):
+        class Foreign:
+            __cuda_array_interface__ = {"shape": (n,), "typestr": f"<{'f' if dtype[0] == 'f' else 'i'}{size}", "data": (address, False), "version": 2}
+        return self.torch.as_tensor(Foreign(), device="cuda").cpu().numpy()
+
+    def make(self, n):
+        a = self.torch.arange(n, dtype=self.torch.int64, device="cuda")
+        f = a.double() / 3
+        self.torch.cuda.synchronize()
+        return [("l", a, a.data_ptr()), ("g", f, f.data_ptr())]
+
+
+def compare(library, schema, far, near):
+    """Columns of numbers, in the order of both; NULL rows are those of the bitmaps."""
+    import numpy
+    compared = 0
+    for c in range(schema.n_children):
+        kind = TYPES.get(schema.children[c].contents.format.decode())
+        if not kind:
+            continue
+        a = far.array.children[c].contents
+        found = library.host(a.buffers[1], a.length, *kind)
+        wanted = numpy.concatenate([numpy.ctypeslib.as_array((ctypes.c_byte * (b.children[c].contents.length * kind[1])).from_address(
+            b.children[c].contents.buffers[1])).view(kind[0]) for b in near])
+        nulls = sum(max(b.children[c].contents.null_count, 0) for b in near)
+        assert a.null_count == nulls and (nulls or numpy.array_equal(found, wanted)), f"column {c} differs"
+        compared += 1
+    return compared
+
+
+def run_both(h, library, name, root, repeat):
+    s = h.prepare(root)
+    times = {"device": [], "host": []}
+    for _ in range(repeat):
+        far, near = DeviceStream(), Stream()
+        begin = time.perf_counter()
+        h.call("heddle_statement_execute_device", s, ctypes.byref(far))
+        times["device"].append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+        h.call("heddle_execute", s, ctypes.byref(near))
+        times["host"].append(time.perf_counter() - begin)
+        assert far.device_type == CUDA, "the plan did not run on a GPU"
+        schema, far_batches = pull(far, DeviceArray, lambda b: b.array)
+        near_schema, near_batches = pull(near, Array, lambda b: b)
+        rows = sum(b.length for b in near_batches)
+        assert sum(b.array.length for b in far_batches) == rows
+        n = compare(library, schema, far_batches[0], near_batches) if rows else 0
+        for thing in [schema, near_schema, far, near, *near_batches, *(b.array for b in far_batches)]:
+            release(thing)
+    h.free(s)
+    print(f"{name}: {rows} rows, {n} columns of numbers alike; device {min(times['device']) * 1e3:.3f} ms, host {min(times['host']) * 1e3:.3f} ms")
+
+
+RELEASE_SCHEMA = ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))
+RELEASE_ARRAY = ctypes.CFUNCTYPE(None, ctypes.POINTER(Array))
+
+
+@RELEASE_SCHEMA
+def release_schema(s):
+    s.contents.release = None
+
+
+@RELEASE_ARRAY
+def release_array(a):
+    a.contents.release = None
+
+
+def register(h, table, columns, rows):
+    """What must live as long as the table is what this returns."""
+    kinds, arrays = [], []
+    for i, (form, _, address) in enumerate(columns):
+        kinds.append(Schema(format=form.encode(), name=f"c{i}".encode(), release=ctypes.cast(release_schema, P)))
+        buffers = (P * 2)(None, address)
+        arrays.append(Array(length=rows, n_buffers=2, buffers=buffers, release=ctypes.cast(release_array, P)))
+    n = len(columns)
+    all_kinds = (ctypes.POINTER(Schema) * n)(*map(ctypes.pointer, kinds))
+    all_arrays = (ctypes.POINTER(Array) * n)(*map(ctypes.pointer, arrays))
+    schema = Schema(format=b"+s", n_children=n, children=all_kinds, release=ctypes.cast(release_schema, P))
+    batch = DeviceArray(array=Array(length=rows, n_buffers=1, buffers=(P * 1)(None), n_children=n, children=all_arrays,
+                                    release=ctypes.cast(release_array, P)), device_type=CUDA)
+    h.call("heddle_database_register_device", h.db, table.encode(), ctypes.byref(schema), ctypes.byref(batch))
+    return columns, kinds, arrays, all_kinds, all_arrays
+
+
+def register_and_sum(h, library, rows):
+    kept = register(h, "far", library.make(rows), rows)
+    s = h.prepare({"op": "aggregate", "keys": [], "aggs": [{"fn": "sum", "arg": "c0", "as": "s"}, {"fn": "max", "arg": "c1", "as": "m"}],
+                   "input": {"op": "scan", "table": "far", "filter": "c0 % 2 = 1"}})
+    stream = Stream()
+    h.call("heddle_execute", s, ctypes.byref(stream))
+    schema, (batch,) = pull(stream, Array, lambda b: b)
+    wanted = sum(range(1, rows, 2))
+    found = int.from_bytes(ctypes.string_at(batch.children[0].contents.buffers[1], 8), "little")
+    most = ctypes.c_double.from_address(batch.children[1].contents.buffers[1]).value
+    assert found == wanted, (found, wanted)
+    last = rows - 1 if rows % 2 == 0 else rows - 2
+    assert most == last / 3, (most, last / 3)
+    for thing in (schema, batch, stream):
+        release(thing)
+    h.free(s)
+    h.call("heddle_database_drop", h.db, b"far")
+    print(f"a table of {rows} rows on the device, without a copy: sum and largest value right ({len(kept[0])} columns)")
+
+
+QUERIES = {
+    "orders": {"op": "sort", "keys": ["o_orderkey"], "input": {"op": "scan", "table": "orders",
+               "columns": ["o_orderkey", "o_custkey", "o_orderdate", "o_totalprice", "o_comment"]}},
+    "groups": {"op": "sort", "keys": ["l_suppkey"], "input": {"op": "aggregate", "keys": ["l_suppkey"], "input": {"op": "scan", "table": "lineitem"},
+               "aggs": [{"fn": "count", "as": "n"}, {"fn": "avg", "arg": "l_quantity", "as": "q"}]}},
+    "nothing": {"op": "scan", "table": "orders", "filter": "o_orderkey < 0"},
+}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--library", required=True)
+    p.add_argument("--db", required=True)
+    p.add_argument("--repeat", type=int, default=5)
+    args = p.parse_args()
+    libraries = []
+    for kind in (Cupy, Torch):
+        try:
+            libraries.append(kind())
+        except ImportError as missing:
+            print(f"{kind.__name__}: {missing}")
+    if not libraries:
+        sys.exit(77)
+    h = Heddle(args.library, args.db)
+    for library in libraries:
+        print(type(library).__name__)
+        for name, root in QUERIES.items():
+            run_both(h, library, name, root, args.repeat)
+        for rows in (2, 31, 1_000_000, 10_000_001):
+            register_and_sum(h, library, rows)
+
+
+if __name__ == "__main__":
+    main()
