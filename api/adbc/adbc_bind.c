@@ -114,9 +114,13 @@ static AdbcStatusCode execute_row(struct adbc_statement *s, struct results *r, s
 static AdbcStatusCode execute_batch(struct adbc_statement *s, struct binding *b, const struct ArrowArray *batch,
                                     struct results *r, struct AdbcError *e)
 {
-    if (batch->n_children != b->columns.n_children)
+    if (batch->length < 0 || batch->offset < 0 || batch->n_children != b->columns.n_children)
         return adbc_fail(e, ADBC_STATUS_INVALID_ARGUMENT, "07006", "a bound batch has %lld columns, its schema %lld",
                          (long long)batch->n_children, (long long)b->columns.n_children);
+    for (int64_t i = 0; i < batch->n_children; i++)
+        if (!adbc_values_fit(b->columns.children[i], batch->children[i], batch->offset + batch->length))
+            return adbc_fail(e, ADBC_STATUS_INVALID_ARGUMENT, "07006", "bound column %lld does not fit its schema",
+                             (long long)i + 1);
     for (int64_t row = 0; row < batch->length; row++) {
         ADBC_TRY(bind_row(s, b, batch, row, e));
         ADBC_TRY(execute_row(s, r, e));

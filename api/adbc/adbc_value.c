@@ -111,6 +111,8 @@ static bool add_time(struct adbc_bytes *out, const struct place *p)
 {
     const char *f = p->type->format;
     char unit = f[2];
+    if (!unit || !strchr(f[1] == 'd' ? "Dm" : "smun", unit))
+        return false;
     if (f[1] == 'd') {
         int64_t day = unit == 'D' ? (int64_t)integer(p, 4, true) : (int64_t)integer(p, 8, true) / 86400000;
         add_moment(out, day * 86400, 0, 1, "%Y-%m-%d");
@@ -125,21 +127,28 @@ static bool add_time(struct adbc_bytes *out, const struct place *p)
 }
 
 /* String views: up to 12 bytes lie in the view, others in a buffer that it names. */
-static void add_view(struct adbc_bytes *out, const struct place *p)
+static bool add_view(struct adbc_bytes *out, const struct place *p)
 {
     int32_t word[4];
     memcpy(word, (const char *)p->values->buffers[1] + p->at * 16, sizeof word);
     size_t n = (size_t)word[0];
+    if (word[0] < 0 || (n > 12 && (word[2] < 0 || word[2] >= p->values->n_buffers - 3 || word[3] < 0)))
+        return false;
     const char *from = n <= 12 ? (const char *)(word + 1) : (const char *)p->values->buffers[2 + word[2]] + word[3];
     adbc_bytes_add(out, from, n);
+    return true;
 }
 
-static void add_string(struct adbc_bytes *out, const struct place *p, bool large)
+static bool add_string(struct adbc_bytes *out, const struct place *p, bool large)
 {
     const void *offsets = p->values->buffers[1];
     int64_t begin = large ? ((const int64_t *)offsets)[p->at] : ((const int32_t *)offsets)[p->at];
     int64_t end = large ? ((const int64_t *)offsets)[p->at + 1] : ((const int32_t *)offsets)[p->at + 1];
-    adbc_bytes_add(out, (const char *)p->values->buffers[2] + begin, (size_t)(end - begin));
+    if (begin < 0 || end < begin)
+        return false;
+    if (end > begin)
+        adbc_bytes_add(out, (const char *)p->values->buffers[2] + begin, (size_t)(end - begin));
+    return true;
 }
 
 /* d:precision,scale or d:precision,scale,bits; those of 256 bits where the value has no more than 128. */
@@ -181,7 +190,7 @@ static bool add_plain(struct adbc_bytes *out, const struct place *p)
     case 'f': memcpy(&f, (const float *)data + p->at, sizeof f); return add_real(out, f, 9), true;
     case 'g': memcpy(&d, (const double *)data + p->at, sizeof d); return add_real(out, d, 17), true;
     case 'u':
-    case 'U': add_string(out, p, *p->type->format == 'U'); return true;
+    case 'U': return add_string(out, p, *p->type->format == 'U');
     default: return false;
     }
 }
@@ -189,12 +198,12 @@ static bool add_plain(struct adbc_bytes *out, const struct place *p)
 static bool add_value(struct adbc_bytes *out, const struct place *p)
 {
     const char *f = p->type->format;
-    if (!f[1])
+    if (!f[0] || !f[1])
         return add_plain(out, p);
     if (*f == 'd')
         return add_decimal_column(out, p);
     if (strcmp(f, "vu") == 0)
-        return add_view(out, p), true;
+        return add_view(out, p);
     return *f == 't' && add_time(out, p);
 }
 
@@ -211,6 +220,19 @@ static bool enter_dictionary(struct place *p)
         return false;
     *p = (struct place){p->type->dictionary, entries, (int64_t)index + entries->offset};
     return true;
+}
+
+bool adbc_values_fit(const struct ArrowSchema *type, const struct ArrowArray *values, int64_t rows)
+{
+    if (!type || !type->format || !values || !values->release || values->offset < 0 || values->length < rows)
+        return false;
+    bool none = strcmp(type->format, "n") == 0, text = strcmp(type->format, "u") == 0 || strcmp(type->format, "U") == 0;
+    if (none || *type->format == '+' || rows == 0) /* nothing is read of them */
+        return true;
+    if (values->n_buffers < (text ? 3 : 2) || !values->buffers || !values->buffers[1])
+        return false;
+    return !type->dictionary ||
+           adbc_values_fit(type->dictionary, values->dictionary, values->dictionary ? values->dictionary->length : 0);
 }
 
 AdbcStatusCode adbc_value_text(const struct ArrowSchema *type, const struct ArrowArray *values, int64_t row,

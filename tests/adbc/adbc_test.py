@@ -463,6 +463,20 @@ class Options(Case):
                 cur.execute("drop table sales")
 
 
+class Documentation(unittest.TestCase):
+    def test_the_example(self):
+        """The first one of docs/adbc.md, over a database of its name."""
+        import os
+        import subprocess
+        text = (ROOT / "docs" / "adbc.md").read_text().split("```python\n")[1].split("```")[0]
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([os.environ["HEDDLE"], "gen", "tpch", "--sf", "0.001", "--out", folder + "/tpch1"], check=True, stdout=subprocess.DEVNULL)
+            code = text.replace('"heddle"', repr(DRIVER), 1).replace('"tpch1"', repr(folder + "/tpch1"))
+            said = []
+            exec(code, {"arrow_table": SALES, "print": said.append})
+        self.assertEqual(said[0].num_rows, 5)
+
+
 class Translators(Case):
     """SQL through what a host installs, here a table of known texts."""
 

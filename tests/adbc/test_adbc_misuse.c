@@ -407,6 +407,59 @@ static void make_numbers(struct open *o)
     WORKS(d.StatementExecuteQuery(&o->st, NULL, NULL, e));
 }
 
+/* Parameters whose arrays are not what their schema says: an error, and all is released. */
+static void hostile_parameters(void **state)
+{
+    (void)state;
+    static const char plan[] =
+        "{\"heddle\":1,\"params\":{\"p\":{\"type\":\"string\",\"nullable\":true}},\"root\":{\"op\":\"values\","
+        "\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}],\"rows\":[[1]]}}";
+    static const int32_t backwards[] = {3, 1}, beyond[] = {0, 1, 7, 0};
+    static const struct {
+        const char *format;
+        int64_t length, offset, nbuffers;
+        const void *data, *rest;
+    } cases[] = {
+        {"u", 1, 0, 3, backwards, "abc"},
+        {"u", 1, 0, 2, beyond, NULL},
+        {"u", 0, 0, 3, beyond, "a"},
+        {"u", 1, -1, 3, beyond, "a"},
+        {"l", 1, 0, 2, NULL, NULL},
+        {"l", 1, 0, 0, NULL, NULL},
+        {"vu", 1, 0, 2, "\x20\0\0\0abcd\1\0\0\0\0\0\0", NULL},
+        {"d:99", 1, 0, 2, beyond, NULL},
+        {"+l", 1, 0, 2, beyond, NULL},
+        {"", 1, 0, 2, beyond, NULL},
+        {"tsx:", 1, 0, 2, beyond, NULL},
+    };
+    struct open o;
+    open_all(&o);
+    WORKS(d.StatementSetSqlQuery(&o.st, plan, e));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const void *buffers[] = {NULL, cases[i].data, cases[i].rest}, *none[] = {NULL};
+        struct ArrowSchema column = {.format = cases[i].format, .name = "p", .release = release_schema};
+        struct ArrowSchema *columns[] = {&column};
+        struct ArrowSchema schema = {.format = "+s", .n_children = 1, .children = columns, .release = release_schema};
+        struct ArrowArray array = {.length = cases[i].length,
+                                   .offset = cases[i].offset,
+                                   .n_buffers = cases[i].nbuffers,
+                                   .buffers = buffers,
+                                   .release = release_array};
+        struct ArrowArray *arrays[] = {&array};
+        struct ArrowArray batch = {.length = 1,
+                                   .n_buffers = 1,
+                                   .buffers = none,
+                                   .n_children = 1,
+                                   .children = arrays,
+                                   .release = release_array};
+        struct AdbcError why = new_error();
+        WORKS(d.StatementBind(&o.st, &batch, &schema, e));
+        assert_int_equal(d.StatementExecuteQuery(&o.st, NULL, NULL, &why), ADBC_STATUS_INVALID_ARGUMENT);
+        why.release(&why);
+    }
+    close_all(&o);
+}
+
 static void cancelling(void **state)
 {
     (void)state;
@@ -479,6 +532,7 @@ int main(void)
         cmocka_unit_test(streams_outlive_handles),
         cmocka_unit_test(metadata_comes_apart),
         cmocka_unit_test(bound_streams_are_released),
+        cmocka_unit_test(hostile_parameters),
         cmocka_unit_test(cancelling),
         cmocka_unit_test(one_statement_two_threads),
     };
