@@ -51,6 +51,19 @@ static bool is_plain_key(const char *s)
     return *s != 0;
 }
 
+/* Every node of a plan has its path: printf would take most of the time of reading one. */
+static void add_index(struct hd_strbuf *b, int index)
+{
+    char digits[16];
+    size_t at = sizeof digits;
+    digits[--at] = ']';
+    do
+        digits[--at] = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    digits[--at] = '[';
+    hd_strbuf_add(b, digits + at, sizeof digits - at);
+}
+
 static void render(struct hd_strbuf *b, const struct fe_json *v)
 {
     if (!v->up) {
@@ -61,9 +74,10 @@ static void render(struct hd_strbuf *b, const struct fe_json *v)
     }
     render(b, v->up);
     if (!v->key) {
-        hd_strbuf_addf(b, "[%d]", v->index);
+        add_index(b, v->index);
     } else if (is_plain_key(v->key)) {
-        hd_strbuf_addf(b, ".%s", v->key);
+        hd_strbuf_addc(b, '.');
+        hd_strbuf_adds(b, v->key);
     } else {
         hd_strbuf_addc(b, '[');
         hd_strbuf_add_json(b, v->key, strlen(v->key));

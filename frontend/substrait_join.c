@@ -203,6 +203,40 @@ static int filter_after(struct sub *t, const struct fe_json *v, struct sub_rel *
     return 0;
 }
 
+/* ---- NOT IN ------------------------------------------------------------------------------ */
+
+/* What DataFusion knows of an anti join that is a NOT IN and does not write; whoever still knows it writes it as the
+ * relation's alias. */
+static bool is_null_aware(const struct fe_json *v)
+{
+    struct fe_json common, hint;
+    return fe_json_get(v, "common", &common) && fe_json_get(&common, "hint", &hint) &&
+           strcmp(sub_text(&hint, "alias"), "null_aware") == 0;
+}
+
+/* x not in (subplan): a NULL on either side keeps rows out. */
+static int not_in(struct sub *t, const struct fe_json *v, const struct kind *k, struct condition *c,
+                  struct sub_rel *out)
+{
+    const struct cJSON *pair = fe_first_json(c->on);
+    if (strcmp(k->name, "JOIN_TYPE_LEFT_ANTI") != 0 || !pair || fe_next_json(pair) || c->residual)
+        return sub_refuse(t, v, "NOT IN is supported as a left anti join on one equality");
+    struct cJSON *left = fe_first_json(pair), *plan = sub_make_op(t, "project"), *exprs = fe_make_list(t->arena);
+    struct cJSON *key = fe_make_object(t->arena), *in = sub_call(t, "in", fe_copy_json(t->arena, left), NULL);
+    fe_put(key, "expr", fe_copy_json(t->arena, fe_next_json(left)));
+    fe_put(key, "as", fe_make_string(t->arena, sub_new_name(t, "key")));
+    fe_push(exprs, key);
+    fe_put(plan, "input", c->right->node);
+    fe_put(plan, "exprs", exprs);
+    fe_put(in, "plan", plan);
+    *out = *c->left;
+    out->one_row = false;
+    out->node = sub_make_op(t, "filter");
+    fe_put(out->node, "input", c->left->node);
+    fe_put(out->node, "pred", sub_call(t, "not", in, NULL));
+    return 0;
+}
+
 int sub_join_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     const struct kind *k = NULL;
@@ -220,6 +254,8 @@ int sub_join_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
         return sub_refuse(t, v, "a join of type SINGLE with a condition is not supported");
     if (k->output == LEFT_MARK && t->producer != SUB_DATAFUSION)
         return sub_refuse(t, v, "a mark that may be NULL is not supported");
+    if (is_null_aware(v))
+        return not_in(t, v, k, &c, out);
     const char *mark = k->output == LEFT_MARK ? sub_new_name(t, "mark") : NULL;
     put_fields(t, k, &c, mark, out);
     out->node = make_join(t, k, &c, mark);

@@ -20,19 +20,34 @@ static int keep(struct literal *l, const char *text)
     return 0;
 }
 
-/* As it is written: the types of JSON, integers maybe in texts. */
-static int as_is(struct literal *l)
+static int boolean(struct literal *l)
 {
-    struct hd_arena *a = l->t->arena;
-    switch (fe_json_kind(l->v)) {
-    case FE_JSON_BOOL: l->value = fe_make_bool(a, cJSON_IsTrue(l->v->item)); return 0;
-    case FE_JSON_NUMBER: l->value = fe_make_number(a, l->v->item->valuedouble); return 0;
-    case FE_JSON_STRING: return keep(l, l->v->item->valuestring);
-    case FE_JSON_NULL:
-    case FE_JSON_ARRAY:
-    case FE_JSON_OBJECT: break;
-    }
-    return fe_json_expected(l->v, "a literal's value");
+    bool b;
+    HD_TRY(fe_json_bool(l->v, &b));
+    l->value = fe_make_bool(l->t->arena, b);
+    return 0;
+}
+
+static int int32(struct literal *l)
+{
+    int64_t n;
+    HD_TRY(fe_json_int(l->v, INT32_MIN, INT32_MAX, &n));
+    l->value = fe_make_number(l->t->arena, (double)n);
+    return 0;
+}
+
+static int int64(struct literal *l)
+{
+    int64_t n;
+    HD_TRY(fe_json_int(l->v, INT64_MIN, INT64_MAX, &n));
+    return keep(l, hd_asprintf(l->t->arena, "%lld", (long long)n));
+}
+
+static int text(struct literal *l)
+{
+    const char *s;
+    HD_TRY(fe_json_string(l->v, &s));
+    return keep(l, s);
 }
 
 /* The fewest digits that are this float32: as a float64 it has others. */
@@ -51,13 +66,16 @@ static int real(struct literal *l)
 {
     const char *s = fe_json_kind(l->v) == FE_JSON_STRING ? l->v->item->valuestring : "";
     bool minus = *s == '-';
+    double d;
     if (strcmp(s, "NaN") == 0)
         return keep(l, "nan");
     if (strcmp(s + minus, "Infinity") == 0)
         return keep(l, minus ? "-inf" : "inf");
-    if (strcmp(l->type, "float32") == 0 && fe_json_kind(l->v) == FE_JSON_NUMBER)
-        return keep(l, float_text(l->t->arena, l->v->item->valuedouble));
-    return as_is(l);
+    HD_TRY(fe_json_double(l->v, &d));
+    if (strcmp(l->type, "float32") == 0)
+        return keep(l, float_text(l->t->arena, d));
+    l->value = fe_make_number(l->t->arena, d);
+    return 0;
 }
 
 static int var_char(struct literal *l)

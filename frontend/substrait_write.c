@@ -1,12 +1,12 @@
 /* Writes the binary form from the JSON form, by the same table. */
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/json_make.h"
 #include "frontend/substrait_binary.h"
 #include "frontend/substrait_table.h"
+#include "runtime/base/type.h"
 
 struct writer {
     struct hd_strbuf *out;
@@ -30,23 +30,25 @@ static int write_message(struct writer *w, int message, const struct cJSON *v);
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-static int read_integer(const struct writer *w, const struct cJSON *v, int64_t *out)
+static int read_integer(const struct writer *w, const struct cJSON *v, enum sub_value_kind kind, int64_t *out)
 {
-    char *end = NULL;
+    bool whole = false;
+    int64_t low = kind == SUB_INT64 ? INT64_MIN : kind == SUB_UINT32 ? 0 : INT32_MIN;
+    int64_t high = kind == SUB_INT64 ? INT64_MAX : kind == SUB_UINT32 ? UINT32_MAX : INT32_MAX;
     if (cJSON_IsNumber(v) && fabs(v->valuedouble) < 9007199254740992.0) {
         *out = (int64_t)v->valuedouble;
-        return 0;
+        whole = (double)*out == v->valuedouble;
+    } else if (cJSON_IsString(v)) {
+        whole = hd_int_parse(v->valuestring, strlen(v->valuestring), out);
     }
-    if (cJSON_IsString(v))
-        *out = strtoll(v->valuestring, &end, 10);
-    return end && end != v->valuestring && !*end ? 0 : fail(w, v, "an integer");
+    return whole && *out >= low && *out <= high ? 0 : fail(w, v, "an integer of the field's width");
 }
 
 static int write_enum(struct writer *w, const struct sub_message_field *f, const struct cJSON *v)
 {
     int64_t n = 0;
     if (cJSON_IsNumber(v)) {
-        HD_TRY(read_integer(w, v, &n));
+        HD_TRY(read_integer(w, v, (enum sub_value_kind)f->kind, &n));
     } else {
         int found = cJSON_IsString(v) ? sub_enum_number(f->type, v->valuestring) : -1;
         if (found < 0 && !(cJSON_IsString(v) && strstr(v->valuestring, "_UNSPECIFIED")))
@@ -124,14 +126,14 @@ static int write_nested(struct writer *w, const struct sub_message_field *f, con
 
 static int write_value(struct writer *w, const struct sub_message_field *f, const struct cJSON *v)
 {
-    int64_t n;
+    int64_t n = 0;
     put_varint(w->out, (uint64_t)f->number << 3 | sub_wire_of(f));
     switch ((enum sub_value_kind)f->kind) {
     case SUB_BOOL: put_varint(w->out, cJSON_IsTrue(v)); return cJSON_IsBool(v) ? 0 : fail(w, v, "true or false");
     case SUB_INT32:
     case SUB_INT64:
     case SUB_UINT32:
-        HD_TRY(read_integer(w, v, &n));
+        HD_TRY(read_integer(w, v, (enum sub_value_kind)f->kind, &n));
         put_varint(w->out, (uint64_t)n);
         return 0;
     case SUB_ENUM: return write_enum(w, f, v);

@@ -123,6 +123,25 @@ class Relations(Case):
         self.rows("a s k v", self.join("INNER", postJoinFilter=self.f.call("is_null", b.field(1))), matched[1:])
         self.rows("a s k v", b.rel("cross", left=T, right=U), [f"{t},{u}" for t in ("1,x", "2,y", "2,") for u in ("2,two", "3,three")])
 
+    def test_not_in(self):
+        """As NOT EXISTS unless the relation says that it is NOT IN: then NULLs count."""
+        def anti(right, aware, left=T, on=(1, 3)):
+            join = b.rel("join", left=left, right=right, type="JOIN_TYPE_LEFT_ANTI",
+                         expression=self.f.call("equal", *map(b.field, on)))
+            if aware:
+                join["join"]["common"]["hint"] = {"alias": "null_aware"}
+            return join
+        empty = b.values({"a": I32, "s": STRING})
+        self.rows("a s", anti(U, False), ["1,x", "2,y", "2,"])
+        self.rows("a s", anti(U, True), ["1,x", "2,y"])
+        self.rows("a s", anti(empty, True), ["1,x", "2,y", "2,"])
+        self.rows("k v", anti(T, False, left=U), ["2,two", "3,three"])
+        self.rows("k v", anti(T, True, left=U), [])
+        self.rows("k v", anti(T, True, left=U, on=(0, 2)), ["3,three"])
+        wide = anti(U, True)
+        wide["join"]["expression"] = self.f.call("lt", b.field(0), b.field(2))
+        self.fails(wide, "input.join", "NOT IN", names="a s")
+
     def test_join_conditions(self):
         condition = self.f.call("and:bool", self.f.call("equal", b.field(2), b.field(0)), self.f.call("lt", b.field(1), b.field(3)))
         self.rows("a s k v", b.rel("join", left=T, right=U, type="JOIN_TYPE_INNER", expression=condition), [])
