@@ -84,13 +84,21 @@ int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const s
     return rc;
 }
 
+static void drop_text(void *text)
+{
+    cJSON_free(text);
+}
+
 static int print(const struct cJSON *v, struct hd_strbuf *out, struct hd_err *err)
 {
+    struct hd_cleanup guarded = {0};
     char *text = cJSON_Print(v);
     if (!text)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    hd_cleanup_add(&guarded, drop_text, text);
     hd_strbuf_adds(out, text);
     hd_strbuf_addc(out, '\n');
+    hd_cleanup_drop(&guarded);
     cJSON_free(text);
     return 0;
 }

@@ -58,16 +58,17 @@ static int get_output(struct job *j, struct cli_error *err)
     return 0;
 }
 
-/* The plan's text: the file that the line names, or the object it holds. */
-static int plan_text(const struct job *j, char **text, struct cli_error *err)
+/* The plan: the bytes of the file that the line names, or the text of the object it holds. */
+static int plan_bytes(const struct job *j, char **bytes, size_t *size, struct cli_error *err)
 {
     const struct json_slice *plan = &j->line[PLAN];
     if (plan->s && *plan->s == '{') {
-        *text = json_slice_copy(*plan);
+        *bytes = json_slice_copy(*plan);
+        *size = strlen(*bytes);
         return 0;
     }
     char *path = plan->s ? json_slice_string(*plan) : NULL;
-    int rc = path ? cli_read_file(path, text, err)
+    int rc = path ? cli_read_bytes(path, bytes, size, err)
                   : cli_fail(err, CLI_BAD_INPUT, members[PLAN], "expected a file name or an object");
     free(path);
     return rc;
@@ -76,11 +77,12 @@ static int plan_text(const struct job *j, char **text, struct cli_error *err)
 static int prepare(struct job *j, struct cli_error *err)
 {
     char *plan;
+    size_t size;
     heddle_statement_options o;
     cli_statement_options(j->args, &o);
-    if (get_threads(j, &o.threads, err) || plan_text(j, &plan, err))
+    if (get_threads(j, &o.threads, err) || plan_bytes(j, &plan, &size, err))
         return -1;
-    int rc = cli_prepare(j->args, j->session->database, plan, strlen(plan), &o, &j->statement, err);
+    int rc = cli_prepare(j->args, j->session->database, plan, size, &o, &j->statement, err);
     free(plan);
     return rc;
 }

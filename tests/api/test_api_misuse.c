@@ -401,6 +401,33 @@ CALL(heddle_prepare)
     heddle_statement_free(s);
     return rc;
 }
+CALL(heddle_prepare_plan)
+{
+    heddle_statement_options o;
+    heddle_statement *s = NULL;
+    heddle_statement_options_init(&o);
+    int rc = heddle_prepare_plan(ARG(0, database), ARG(1, plan), strlen(plan), ARG(2, &o), ARG(3, &s), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_statement_prepare_plan)
+{
+    heddle_statement *s = NULL;
+    heddle_error *e = NULL;
+    ok(heddle_statement_new(database, NULL, &s, &e), e);
+    int rc = heddle_statement_prepare_plan(ARG(0, s), ARG(1, plan), strlen(plan), err);
+    heddle_statement_free(s);
+    return rc;
+}
+CALL(heddle_convert)
+{
+    char *text = NULL;
+    size_t n = 0;
+    int rc = heddle_convert(ARG(0, plan), strlen(plan), ARG(1, "json"), ARG(2, &text), ARG(3, &n), err);
+    assert_true(rc != 0 || (text && n == strlen(text)));
+    heddle_free(text);
+    return rc;
+}
 CALL(heddle_statement_new)
 {
     heddle_statement_options o;
@@ -537,6 +564,9 @@ CALL(heddle_statement_report)
     X(heddle_prepare, "!!o!") \
     X(heddle_statement_new, "!o!") \
     X(heddle_statement_prepare, "!!") \
+    X(heddle_statement_prepare_plan, "!!") \
+    X(heddle_prepare_plan, "!!o!") \
+    X(heddle_convert, "!!!!") \
     X(heddle_statement_free, "o") \
     X(heddle_statement_schema, "!!") \
     X(heddle_statement_parameters, "!!") \
