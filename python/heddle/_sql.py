@@ -5,6 +5,7 @@ of joins and everything physical are Heddle's.
 """
 from __future__ import annotations
 
+import json
 import re
 import threading
 from typing import Sequence
@@ -61,26 +62,28 @@ class Planner:
         text, names = number_parameters(query)
         with self._lock:
             self._refresh()
-            plan, context = self._logical(text)
+            plan, context, found = self._logical(text)
             try:
-                made = self._df.substrait.Producer.to_substrait_plan(plan, context).encode()
+                made = self._df.substrait.Producer.to_substrait_plan(plan, context)
+                return (mark(made.to_json(), plan.display_indent(), found) if found else made.encode()), names
+            except SQLError:
+                raise
             except Exception as e:
                 raise SQLError(_explain(str(e))) from None
-        return made, names
 
     def _logical(self, text):
+        """A plan, its context, and what of it must be marked."""
         plan, optimized = self._plans(self._plain, text)
         found = lost_null(plan.display_indent(), optimized.display_indent())
-        if found is None:
-            return optimized, self._plain
+        if not found:
+            return optimized, self._plain, found
         # As an expression it keeps its meaning; as a join it would not.
         if self._keeping is None:
             self._keeping = self._context(keep_subqueries=True)
         _, kept = self._plans(self._keeping, text)
-        if "outer_ref(" in kept.display_indent():
-            raise SQLError(f"{found}: with NULLs this is not what the join that it becomes is, and a subquery that refers to "
-                           "the query around it allows no other way; write NOT EXISTS, or keep NULLs out")
-        return kept, self._keeping
+        if "outer_ref(" not in kept.display_indent():
+            return kept, self._keeping, []
+        return optimized, self._plain, found  # other subqueries must become joins
 
     def _plans(self, context, text):
         try:
@@ -110,27 +113,63 @@ def _explain(message: str) -> str:
 
 # DataFusion makes joins of x IN (subquery). Where the subquery has a NULL, or x is one, x IN and x NOT IN are NULL and
 # not false and true. For x IN as a condition this is the same. For x NOT IN it is not: the anti join is marked null_aware,
-# which Substrait cannot say; and a mark join, that of x NOT IN below OR, loses it in DataFusion itself.
+# which Substrait says by a hint at most; and a mark join, that of x NOT IN below OR, loses it in DataFusion itself.
 
 _IN = "IN (<subquery>)"
 _LITERAL = re.compile(r'(?:Large)?Utf8(?:View)?\("[^"]*"\)')
 _COMPARES = re.compile(r" (?:[=<>!]+|IS|LIKE|ILIKE|~|BETWEEN|DISTINCT) ")
 
 
-def lost_null(plan: str, optimized: str) -> str | None:
-    """What of a query would lose its NULLs as a join, as DataFusion prints the condition, or None. Says so rather once
-    too often: what is not plainly `x IN (subquery)` in a condition of AND and OR counts."""
-    for line in plan.splitlines():
-        line = line.strip()
+def lost_null(plan: str, optimized: str) -> list[str]:
+    """Conditions of a query that would lose NULLs as joins, as DataFusion prints them. Says so rather once too often: what is
+    not plainly `x IN (subquery)` in a condition of AND and OR counts."""
+    found = []
+    for line in map(str.strip, plan.splitlines()):
         if _IN not in line or line.startswith(("Projection: ", "Aggregate: ", "Sort: ", "Window")) or " Join: " in line:
             continue  # there it stays an expression
         if not line.startswith("Filter: "):
-            return line[:200]
-        condition = _LITERAL.sub("''", line.removeprefix("Filter: "))
-        bad = '"' in condition or next((o for o in _operands(condition) if _IN in o and not _is_plain_in(o)), None)
+            found.append(line)
+            continue
+        condition = _without_literals(line)
+        bad = '"' in condition or any(_IN in o and not _is_plain_in(o) for o in _operands(condition))
         if bad and not (_is_not_in(condition) and "null_aware" not in optimized):
-            return line.removeprefix("Filter: ")[:200]
-    return None
+            found.append(line.removeprefix("Filter: "))
+    return found
+
+
+def _without_literals(condition: str) -> str:
+    return _LITERAL.sub("''", condition.removeprefix("Filter: "))
+
+
+def mark(plan: str, optimized: str, found: list[str]) -> bytes:
+    """Substrait's JSON with a hint, docs/substrait.md, at each join that DataFusion prints as null_aware. An error where
+    that is not all that would be lost."""
+    refused = SQLError(f"{found[0][:200]}: with NULLs this is not what the join that it becomes is, and a subquery that refers to the "
+                       "query around it allows no other way; write NOT EXISTS, or keep NULLs out")
+    printed = [line.strip() for line in optimized.splitlines() if re.match(r"\s*(?!Cross)\w+ Join: ", line)]
+    made = json.loads(plan)
+    joins = list(_joins(made["relations"][0]["root"]["input"]))
+    if "Subquery:" in optimized or "Mark Join:" in optimized or len(joins) != len(printed):
+        raise refused
+    if not all(_is_not_in(_without_literals(condition)) for condition in found):
+        raise refused
+    for join, line in zip(joins, printed):
+        if not line.endswith(" null_aware"):
+            continue
+        if not re.fullmatch(r"LeftAnti Join: [^,]+ = [^,]+ null_aware", line) or " Filter: " in line \
+                or join["type"] != "JOIN_TYPE_LEFT_ANTI":
+            raise refused
+        join.setdefault("common", {}).setdefault("hint", {})["alias"] = "null_aware"
+    return json.dumps(made).encode()
+
+
+def _joins(relation):
+    """The joins of a relation in the order in which DataFusion prints them."""
+    for kind, of in relation.items():
+        if kind == "join":
+            yield of
+        for inner in [of[k] for k in ("input", "left", "right") if k in of] + of.get("inputs", []):
+            yield from _joins(inner)
 
 
 def _is_plain_in(operand: str) -> bool:

@@ -108,9 +108,13 @@ class Nulls(unittest.TestCase):
                           "select k, x in (select y from s) or k = 1 as b from t order by k",
                           "select k from t where k in (select z from s where z not in (select x from t)) order by k",
                           "select k from t where not (k in (select z from s where z not in (select x from t))) order by k",
+                          "select k from t where x not in (select y from s) and not exists (select 1 from s where z = k) order by k",
+                          "select k from t where x not in (select y from s) and exists (select 1 from t u where u.k > t.k) order by k",
                           "select k from t where k = (select min(z) from s where y not in (select x from t))"):
                 with self.subTest(t=tn, s=sn, query=query):
                     self.assertEqual(con.sql(query).fetchall(), lite.execute(query).fetchall())
+        with self.assertRaisesRegex(heddle.SQLError, "NOT IN"):
+            con.sql("select k from t where exists (select 1 from s where y = x) or x not in (select y from s)")
         with self.assertRaisesRegex(heddle.UnsupportedError, "a join's condition"):
             con.sql("select t.k from t left join s on t.k = s.z and t.x not in (select y from s)")
 
@@ -121,12 +125,12 @@ class Nulls(unittest.TestCase):
                 "CASE WHEN t.x IN (<subquery>) THEN t.a AND t.b ELSE t.c END", "t.k = Int64(1) OR t.x NOT IN (<subquery>)",
                 't.s = Utf8(" "" OR ") AND t.x IN (<subquery>)']
         for condition in safe:
-            self.assertIsNone(lost_null("Filter: " + condition, "null_aware"), condition)
+            self.assertEqual(lost_null("Filter: " + condition, "null_aware"), [], condition)
         for condition in lost:
-            self.assertEqual(lost_null("Filter: " + condition, "null_aware"), condition)
-        self.assertIsNone(lost_null("Filter: t.x NOT IN (<subquery>)", ""))  # none can be NULL
-        self.assertIsNotNone(lost_null("Filter: t.k = t.j OR t.x NOT IN (<subquery>)", ""))
-        self.assertIsNotNone(lost_null("Other: t.x NOT IN (<subquery>)", ""))
+            self.assertEqual(lost_null("Filter: " + condition, "null_aware"), [condition])
+        self.assertFalse(lost_null("Filter: t.x NOT IN (<subquery>)", ""))  # none can be NULL
+        self.assertTrue(lost_null("Filter: t.k = t.j OR t.x NOT IN (<subquery>)", ""))
+        self.assertTrue(lost_null("Other: t.x NOT IN (<subquery>)", ""))
 
 
 class Parameters(unittest.TestCase):
