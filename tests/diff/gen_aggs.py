@@ -87,10 +87,7 @@ class AggGen:
         if fn == "ordered":
             return self.of_order(agg, gen, rel)
         if fn == "arg":
-            agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
-            arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))
-            agg["arg"], agg["by"] = self.write(arg), self.write(by)
-            return Out(name, renamed(same_result(arg, rel.rows), name), rel.rows)
+            return self.arg(agg, gen, rel)
         if fn == "count" and self.rng.random() < 0.5:
             return Out(name, Val(Node("col", name=name), INT64, False, Fraction(0), Fraction(int(rel.rows))), rel.rows)
         arg = self.agg_argument(fn, gen)
@@ -100,6 +97,12 @@ class AggGen:
         if fn in ("count", "sum", "avg") and self.rng.random() < 0.2:
             agg["distinct"] = True
         return Out(name, renamed(AGG_RESULT[fn](arg, rel.rows), name), rel.rows)
+
+    def arg(self, agg, gen, rel):
+        agg["fn"] = self.rng.choice(["arg_min", "arg_max"])
+        arg, by = gen.any(self.depth()), gen.any(self.rng.choice([0, 0, 1]))
+        agg["arg"], agg["by"] = self.write(arg), self.write(by)
+        return Out(agg["as"], renamed(same_result(arg, rel.rows), agg["as"]), rel.rows)
 
     def bits(self, agg, gen, rel):
         agg["fn"] = self.rng.choice(["bit_and", "bit_or", "bit_xor"])

@@ -117,7 +117,11 @@ class WindowGen:
         return out, self.value(arg)
 
     def aggregate(self, node):
-        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits"])
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits", "moment", "arg"])
+        if fn == "moment":
+            return self.of_two(node, self.plan.moment)
+        if fn == "arg":
+            return self.of_two(node, self.plan.arg)
         if fn == "bool":
             return self.of_condition(node)
         if fn == "bits":
@@ -130,7 +134,7 @@ class WindowGen:
             arg = self.gen.number(self.plan.depth())
         else:
             arg = self.gen.of_kind(self.rng.choice(["int64", "date", "timestamp", "time", "decimal"]), self.plan.depth())
-        if fn in ("sum", "avg") and not self.fits(arg):
+        if fn in ("sum", "avg") and not self.plan.sum_fits(arg, self.rel.rows) and not self.gen.dare():
             fn = "count"
         out = {"fn": fn}
         if arg:
@@ -140,6 +144,16 @@ class WindowGen:
         if self.rng.random() < 0.6:
             out["frame"] = self.frame(node)
         return out, self.results[fn](arg, self.rel.rows)
+
+    def of_two(self, node, drawn):
+        """An aggregate of up to two arguments, as groups have it."""
+        out = {"fn": None, "as": self.plan.fresh("w")}
+        val = drawn(out, self.gen, self.rel).val
+        if self.rng.random() < 0.2:
+            out["filter"] = self.plan.write(self.gen.boolean(1))
+        if self.rng.random() < 0.6:
+            out["frame"] = self.frame(node)
+        return out, val
 
     def of_bits(self, node):
         arg = self.gen.bits(self.plan.depth() + 1)
@@ -157,9 +171,3 @@ class WindowGen:
         if self.rng.random() < 0.5:
             out["frame"] = self.frame(node)
         return out, self.number(int(self.rel.rows)) if fn == "count_if" else Val(Node("col", name=""), BOOL)
-
-    def fits(self, arg):
-        """Values of few enough digits by their type, so that sums beside each other need no more than 128 bits."""
-        if arg.type.kind == "decimal" and arg.type.p > 24:
-            return False
-        return arg.type != BOOL and self.plan.sum_fits(arg, self.rel.rows)

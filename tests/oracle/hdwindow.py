@@ -9,6 +9,7 @@ from dataclasses import replace
 from hdagg import Aggregate
 from hderrors import named
 from hdexpr import parse
+from hdmoments import ONE, TWO
 from hdsql import columns_of
 from hdtable import Column, Rel
 from hdtypes import FLOAT64, INT64, PlanError
@@ -18,7 +19,8 @@ NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
            "cume_dist": "CAST(n.pe AS DOUBLE) / CAST(n.np AS DOUBLE)"}
 FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
           "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
-          **{fn: {"arg", "filter", "frame"} for fn in ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor")}}
+          **{fn: {"arg", "by", "filter", "frame"} for fn in TWO + ("regr_count", "arg_min", "arg_max")},
+          **{fn: {"arg", "filter", "frame"} for fn in ONE + ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor")}}
 OWN = ("partition", "order")
 
 
@@ -187,12 +189,12 @@ class Window:
 
     def aggregate(self, f, path):
         pairs = Rel(self.pairs(f), self.rel.columns)
-        for key in ("arg", "filter"):
+        for key in ("arg", "by", "filter"):
             if key in f:
                 self.check(self.owner.value(f[key], self.rel.scope(), path), path, {f["as"]}, free=True)
         agg = {k: v for k, v in f.items() if k != "frame"}
         sql, column = Aggregate(self.owner, self.whole, agg, path, pairs, ["part", "p"]).compile()
         source = f"SELECT part, p, {sql} AS v FROM {pairs.cte} GROUP BY part, p"
-        if f["fn"] in ("count", "count_if"):
+        if f["fn"] in ("count", "count_if", "regr_count"):
             return "coalesce($v, 0)", source, column
         return "$v", source, replace(column, nullable=True)
