@@ -259,11 +259,15 @@ static void print_like(struct printer *p, const struct fe_expr *e, const char * 
 {
     char op[16];
     snprintf(op, sizeof op, "%s%s", not, fe_op_name(e->op));
-    print_infix(p, e, op, L_ADD, L_ADD);
+    struct fe_expr two = *e;
+    two.nargs = 2;
+    print_infix(p, &two, op, L_ADD, L_ADD);
     if (e->escape) {
         hd_strbuf_adds(p->b, " escape ");
         print_quoted(p->b, &e->escape, 1, '\'');
     }
+    if (e->nargs == 3)
+        hd_strbuf_addf(p->b, " escape :%s", e->args[2]->param_name);
 }
 
 static void print_not(struct printer *p, const struct fe_expr *e)

@@ -138,7 +138,7 @@ struct fe_expr {
     enum fe_field field;   /* EXTRACT, DATE_TRUNC, UNITS_BETWEEN */
     bool saturate;         /* CAST made to compare decimals of two scales: beyond 38 digits it stops at
                               10^38 instead of raising, so the comparison stays exact */
-    char escape;           /* LIKE: 0 if none; args = {string, pattern (LIT or PARAM)} */
+    char escape;           /* LIKE: 0 if none; args = {string, pattern (LIT or PARAM)}, escape if that is a PARAM */
 };
 
 /* Arguments where ops.def does not tell them:

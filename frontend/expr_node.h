@@ -24,4 +24,7 @@ int fe_settle_nulls(struct fe_typing *t, const struct fe_ast *x, struct fe_expr 
 /* A bare null gets the type k. */
 struct fe_expr *fe_settle(struct fe_typing *t, struct fe_expr *e, enum hd_type_kind k);
 
+/* A string parameter that is never NULL. */
+bool fe_is_text_param(const struct fe_expr *e);
+
 #endif

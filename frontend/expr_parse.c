@@ -549,9 +549,9 @@ static int parse_like(struct fe_lexer *p, enum fe_op op, struct fe_ast *x, int p
     HD_TRY(parse_bits(p, &args[1]));
     if (is_word(p, "escape")) {
         HD_TRY(fe_lex_next(p));
-        if (p->tok != T_TEXT)
+        if (p->tok != T_TEXT && p->tok != T_PARAM)
             return fe_lex_expected(p, "a text of one character after escape");
-        HD_TRY(fe_parse_text(p, &args[2]));
+        HD_TRY(parse_primary(p, &args[2]));
         n = 3;
     }
     return make(p, op, pos, n, args, out);

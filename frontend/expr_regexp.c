@@ -11,20 +11,40 @@ static bool is_constant_text(const struct fe_expr *e)
     return constant && e->type.kind == HD_STRING;
 }
 
+const char *fe_regexp_letters(enum fe_op op)
+{
+    return op == FE_REGEXP_REPLACE ? "gi" : "i";
+}
+
+bool fe_regexp_flags(enum fe_op op, const struct fe_value *flags, bool *fold, bool *all)
+{
+    for (size_t i = 0; i < flags->n; i++) {
+        if (!memchr(fe_regexp_letters(op), flags->s[i], strlen(fe_regexp_letters(op))))
+            return false;
+        *fold |= flags->s[i] == 'i';
+        *all |= flags->s[i] == 'g';
+    }
+    return true;
+}
+
+struct fe_value fe_regexp_folded(struct hd_arena *a, struct fe_value v)
+{
+    char *s = hd_alloc(a, v.n + 5);
+    memcpy(s, "(?i)", 4);
+    memcpy(s + 4, v.s, v.n);
+    s[v.n + 4] = 0;
+    v.s = s;
+    v.n += 4;
+    return v;
+}
+
 /* Letters of the last argument. */
 static int read_flags(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *flags, bool *fold, bool *all)
 {
-    bool replaces = x->op == FE_REGEXP_REPLACE;
     if (flags->op != FE_LIT || !is_constant_text(flags))
-        return fe_ast_fail(x, t->err, "flags are a literal text");
-    for (size_t i = 0; i < flags->value.n; i++) {
-        char c = flags->value.s[i];
-        if (c != 'i' && !(c == 'g' && replaces))
-            return fe_ast_fail(x, t->err, "flags are letters of \"%s\", found \"%.20s\"", replaces ? "gi" : "i",
-                               flags->value.s);
-        *fold |= c == 'i';
-        *all |= c == 'g';
-    }
+        return fe_ast_fail(x, t->err, "flags are a literal text, or a parameter that may not be null");
+    if (!fe_regexp_flags(x->op, &flags->value, fold, all))
+        return fe_ast_fail(x, t->err, FE_FLAGS_WANTED, fe_regexp_letters(x->op), flags->value.s);
     return 0;
 }
 
@@ -55,21 +75,6 @@ static int check_pattern(struct fe_typing *t, const struct fe_ast *x, struct fe_
     return fe_ast_fail(x, t->err, "regular expression, byte %zu: %s", e.at + 1, e.message);
 }
 
-static int fold_case(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **pattern)
-{
-    struct fe_value v = (*pattern)->value;
-    if ((*pattern)->op != FE_LIT)
-        return fe_ast_fail(x, t->err, "flags go with a literal pattern; of a parameter let the text begin with (?i)");
-    char *s = hd_alloc(t->arena, v.n + 5);
-    memcpy(s, "(?i)", 4);
-    memcpy(s + 4, v.s, v.n);
-    s[v.n + 4] = 0;
-    v.s = s;
-    v.n += 4;
-    *pattern = fe_make_literal(t, x, v);
-    return 0;
-}
-
 /* regexp_extract(s, p [, group] [, flags]): without a group it is 0. */
 static int find_group(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **flags)
 {
@@ -85,7 +90,7 @@ static int find_group(struct fe_typing *t, const struct fe_ast *x, struct fe_exp
 int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **given, struct fe_expr **out)
 {
     bool replaces = x->op == FE_REGEXP_REPLACE || x->op == FE_REGEXP_REPLACE_ALL, fold = false;
-    bool all = x->op == FE_REGEXP_REPLACE_ALL, extracts = x->op == FE_REGEXP_EXTRACT;
+    bool all = false, extracts = x->op == FE_REGEXP_EXTRACT;
     int n = replaces || extracts ? 3 : 2;
     struct fe_expr *a[4], *flags = NULL;
     for (int i = 0; i < x->nargs; i++)
@@ -99,12 +104,16 @@ int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **give
             return fe_mismatch(t, x, "strings", n, a);
     if (!is_constant_text(a[1]))
         return fe_ast_fail(x, t->err, "the pattern is a literal text or a parameter");
-    if (flags)
+    bool later = flags && (fe_is_text_param(flags) || a[1]->op == FE_PARAM); /* planning takes them into the pattern */
+    if (flags && !fe_is_text_param(flags))
         HD_TRY(read_flags(t, x, flags, &fold, &all));
     HD_TRY(check_pattern(t, x, a));
-    if (fold)
-        HD_TRY(fold_case(t, x, &a[1]));
-    enum fe_op op = replaces && all ? FE_REGEXP_REPLACE_ALL : x->op;
+    if (later)
+        a[n++] = flags;
+    else if (fold)
+        a[1] = fe_make_literal(t, x, fe_regexp_folded(t->arena, a[1]->value));
+    all &= !later;
+    enum fe_op op = all ? FE_REGEXP_REPLACE_ALL : x->op;
     *out = fe_make(t, x, op, hd_type_of(op == FE_REGEXP_LIKE ? HD_BOOL : HD_STRING), n, a);
     return 0;
 }

@@ -160,11 +160,19 @@ static int ft_IN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a
 
 /* ---- strings -------------------------------------------------------------------------- */
 
+bool fe_is_text_param(const struct fe_expr *e)
+{
+    return e->op == FE_PARAM && e->type.kind == HD_STRING && !e->nullable;
+}
+
+/* 0: a parameter, whose value planning checks. */
 static int like_escape(struct fe_typing *t, const struct fe_ast *x, const struct fe_expr *e, char *out)
 {
+    if (fe_is_text_param(e))
+        return 0;
     if (e->op != FE_LIT || e->type.kind != HD_STRING || e->value.is_null || e->value.n != 1 || e->value.s[0] == '%' ||
         e->value.s[0] == '_')
-        return fe_ast_fail(x, t->err, "escape expects a text of one byte that is neither %% nor _");
+        return fe_ast_fail(x, t->err, FE_ESCAPE_WANTED);
     *out = e->value.s[0];
     return 0;
 }
@@ -194,7 +202,7 @@ static int ft_LIKE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
         HD_TRY(like_escape(t, x, a[2], &escape));
     if (a[1]->op == FE_LIT && !a[1]->value.is_null)
         HD_TRY(check_pattern(t, x, &a[1]->value, escape));
-    *out = fe_make(t, x, x->op, hd_type_of(HD_BOOL), 2, a);
+    *out = fe_make(t, x, x->op, hd_type_of(HD_BOOL), x->nargs == 3 && !escape ? 3 : 2, a);
     (*out)->escape = escape;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frontend/expr.h"
 #include "runtime/base/arena.h"
 
 enum {
@@ -72,5 +73,12 @@ const unsigned char *fe_regexp_compile(struct hd_arena *a, const char *pattern, 
                                        const struct fe_regexp_use *use, size_t *size, struct fe_regexp_error *e);
 const unsigned char *fe_ilike_compile(struct hd_arena *a, const char *pattern, size_t n, char escape, size_t *size,
                                       struct fe_regexp_error *e);
+
+/* Flags, of what function: false: a letter that is none. The letters that there are; a pattern with flag i. */
+#define FE_FLAGS_WANTED  "flags are letters of \"%s\", found \"%.20s\""
+#define FE_ESCAPE_WANTED "escape expects a text of one byte that is neither %% nor _"
+bool fe_regexp_flags(enum fe_op op, const struct fe_value *flags, bool *fold, bool *all);
+const char *fe_regexp_letters(enum fe_op op);
+struct fe_value fe_regexp_folded(struct hd_arena *a, struct fe_value v);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "planner/lower_expr.h"
 
+#include "frontend/regexp.h"
 #include "planner/build.h"
 #include "planner/handle.h"
 
@@ -434,14 +435,27 @@ static bool is_wild(const struct rt_arg *pattern)
     return false;
 }
 
+char lx_escape(const struct fe_expr *e, const struct pl_val *v)
+{
+    return e->nargs == 3 ? v[2].cval.s[0] : e->escape;
+}
+
+int lx_check_escape(struct ctx *c, const struct fe_expr *e, const struct pl_val *v)
+{
+    if (e->nargs == 3 && (v[2].cval.n != 1 || v[2].cval.s[0] == '%' || v[2].cval.s[0] == '_'))
+        return HD_FAIL(c->err, USER, e->path, FE_ESCAPE_WANTED);
+    return 0;
+}
+
 int lx_like(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     struct pl_val s = v[0], pat = v[1];
+    HD_TRY(lx_check_escape(c, e, v));
     HD_ASSERT(pat.is_const);
     HD_TRY(lx_as_string(c, &s));
     expr_strict(c, FE_LIKE, RT_BOOL, 1, &s.expr, &s, 1, out);
     struct rt_arg a = {
-        .kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s, .n = pat.cval.n, .escape = e->escape};
+        .kind = RT_ARG_LIKE, .phys = RT_STR, .state = -1, .s = pat.cval.s, .n = pat.cval.n, .escape = lx_escape(e, v)};
     c->exprs.v[out->expr].wild = is_wild(&a);
     c->exprs.v[out->expr].arg = pb_arg(c, a);
     return 0;

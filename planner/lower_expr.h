@@ -17,4 +17,8 @@ lx_rule lx_literal, lx_parameter, lx_logic, lx_unary_bool, lx_compare, lx_like, 
 lx_rule lx_in; /* reads v[0] only */
 bool lx_is_constant(const struct pl_val *v, bool value);
 
+/* The escape character of a like, 0 if it has none; of a parameter once its value is checked. */
+char lx_escape(const struct fe_expr *e, const struct pl_val *v);
+int lx_check_escape(struct ctx *c, const struct fe_expr *e, const struct pl_val *v);
+
 #endif

@@ -95,7 +95,7 @@ static const unsigned char *compiled(struct ctx *c, const struct fe_expr *e, con
     struct fe_regexp_use use = {0};
     const struct fe_value *pattern = &v[1].cval;
     if (e->op == FE_ILIKE)
-        return fe_ilike_compile(c->a, pattern->s, pattern->n, e->escape, size, wrong);
+        return fe_ilike_compile(c->a, pattern->s, pattern->n, lx_escape(e, v), size, wrong);
     if (e->op == FE_REGEXP_EXTRACT)
         use = fe_regexp_extracting((int)v[2].cval.i);
     else if (e->op != FE_REGEXP_LIKE)
@@ -199,7 +199,7 @@ static void settle(struct ctx *c, const struct fe_expr *e, const struct pl_val *
     x->path = pb_site(c, site(e, v));
 }
 
-int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+static int function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     enum { ARGS = 4 };
     const char *form = fe_op_form(e->op)->types;
@@ -225,9 +225,41 @@ int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct
     return 0;
 }
 
+static bool is_regexp(enum fe_op op)
+{
+    return op == FE_REGEXP_LIKE || op == FE_REGEXP_EXTRACT || op == FE_REGEXP_REPLACE || op == FE_REGEXP_REPLACE_ALL;
+}
+
+/* Without its flags, which follow the arguments that the function itself has, and are known by now. */
+static int with_flags(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct fe_expr *to)
+{
+    bool fold = false, all = false;
+    const struct fe_value *flags = &v[e->nargs - 1].cval;
+    HD_ASSERT(v[e->nargs - 1].is_const && v[1].is_const);
+    if (!fe_regexp_flags(e->op, flags, &fold, &all))
+        return HD_FAIL(c->err, USER, e->path, FE_FLAGS_WANTED, fe_regexp_letters(e->op), flags->s);
+    *to = *e;
+    to->nargs--;
+    to->op = all ? FE_REGEXP_REPLACE_ALL : e->op;
+    if (fold && !v[1].cval.is_null)
+        v[1].cval = fe_regexp_folded(c->a, v[1].cval);
+    return 0;
+}
+
+int lx_function(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
+{
+    struct fe_expr plain;
+    if (is_regexp(e->op) && e->nargs > (e->op == FE_REGEXP_LIKE ? 2 : 3)) {
+        HD_TRY(with_flags(c, e, v, &plain));
+        e = &plain;
+    }
+    return function(c, e, v, out);
+}
+
 /* A search by the program of its pattern. */
 int lx_ilike(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
+    HD_TRY(lx_check_escape(c, e, v));
     HD_TRY(lx_as_string(c, &v[0]));
     HD_TRY(program(c, e, v));
     bool nullable = v[0].nullable || v[1].nullable;

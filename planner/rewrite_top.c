@@ -50,16 +50,22 @@ static bool is_number(const struct fe_node *window, int i)
     return w->value < 0 && !w->at.by && (row || rank) && window->u.sort.nstated > window->u.sort.ngroup;
 }
 
-/* The comparison with its literal on the right. */
+/* A parameter has its value by now: what is made of it is planned again with another. */
+static bool is_bound(const struct fe_expr *e)
+{
+    return (e->op == FE_LIT || e->op == FE_PARAM) && e->type.kind == HD_INT64 && !e->value.is_null;
+}
+
+/* The comparison with its literal or parameter on the right. */
 static bool is_comparison(const struct fe_expr *e, int *column, enum fe_op *o, int64_t *k)
 {
     static const enum fe_op ops[][2] = {{FE_LT, FE_GT}, {FE_LE, FE_GE}, {FE_EQ, FE_EQ}, {FE_GE, FE_LE}, {FE_GT, FE_LT}};
     for (size_t i = 0; i < HD_COUNT(ops); i++) {
         if (e->op != ops[i][0])
             continue;
-        bool turned = e->args[0]->op == FE_LIT;
+        bool turned = e->args[0]->op != FE_COL;
         const struct fe_expr *x = e->args[turned], *lit = e->args[!turned];
-        if (x->op != FE_COL || lit->op != FE_LIT || lit->type.kind != HD_INT64 || lit->value.is_null)
+        if (x->op != FE_COL || !is_bound(lit))
             return false;
         *column = x->col;
         *o = ops[i][turned];

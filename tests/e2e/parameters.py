@@ -101,6 +101,13 @@ def ordered():
         sql = (f"select * exclude (place, rk) from (select *, row_number() over (partition by g order by i nulls first, {whole}) as place, "
                f"rank() over (partition by g order by i nulls first) as rk from t) where place > {{m}} and {stays} <= {{n}} + {{m}}")
         yield Case(f"top, ties {ties}", integers("n", "m"), top, sql, [{"n": 1, "m": 0}, {"n": 1, "m": 1}, {"n": 3, "m": 0}, {"n": 50, "m": 7}, {"n": 4, "m": 0}], False)
+    for fn, stays in (("row_number", "place"), ("rank", "rk")):
+        numbers = {"op": "window", "input": SCAN, "partition": ["g"], "order": [{"expr": "i", "nulls": "first"}], "functions": [{"fn": fn, "as": "n_"}]}
+        first = {"op": "project", "exprs": list(TYPES), "input": {"op": "filter", "pred": "n_ <= :n", "input": numbers}}
+        whole = ", ".join(f"{c} nulls last" for c in TYPES if c != "i")
+        sql = (f"select * exclude (place, rk) from (select *, row_number() over (partition by g order by i nulls first, {whole}) as place, "
+               f"rank() over (partition by g order by i nulls first) as rk from t) where {stays} <= {{n}}")
+        yield Case(f"first by {fn}", integers("n"), first, sql, [{"n": 1}, {"n": 3}, {"n": 0}, {"n": 2**40}], False)
     listed = {"op": "join", "kind": "inner", "on": [["id", "x"]], "left": SCAN, "right": {"op": "values", "columns": [{"name": "x", "type": "int32"}], "rows": ":p"}}
     lists = [{"p": [1, 5, 9]}, {"p": []}, {"p": [7, 7, -1]}, {"p": list(range(0, 3000, 3))}]
     yield Case("values of a list", {"p": {"type": "list(int32)"}}, listed, "select t.*, x from t join (select unnest({p}) as x) on id = x", lists, False)
@@ -190,6 +197,17 @@ def functions():
     patterns = [{"p": v} for v in ("o", "^[ns]o", "(?i)n.", "$", "a|e")]
     yield Case("regexp", {"p": {"type": "string"}}, project("regexp_like(s, :p)", "regexp_replace_all(s, :p, '<>')"),
                "select id, regexp_matches(s, {p}), regexp_replace(s, {p}, '<>', 'g') from t", patterns[:3] + patterns[4:])
+    escaped = {"p": {"type": "string"}, "e": {"type": "string"}}
+    yield Case("escape", escaped, project("s like :p escape :e", "s ilike :p escape :e", "s like 'o!_%' escape :e"),
+               "select id, s like {p} escape {e}, s ilike {p} escape {e}, s like 'o!_%' escape {e} from t",
+               [{"p": "o%", "e": "!"}, {"p": "N#%%", "e": "#"}, {"p": "%o!_%", "e": "!"}], False)
+    flagged = {"p": {"type": "string"}, "f": {"type": "string"}}
+    yield Case("flags", flagged, project("regexp_like(s, 'No|X', :f)", "regexp_like(s, :p, :f)", "regexp_like(s, :p, 'i')", "regexp_extract(s, '(N)(o)', 2, :f)",
+                                         "regexp_replace(s, :p, '<>', 'g')"),
+               "select id, regexp_matches(s, 'No|X', {f} || 's'), regexp_matches(s, {p}, {f} || 's'), regexp_matches(s, {p}, 'is'), regexp_extract(s, '(N)(o)', 2, {f} || 's'), "
+               "regexp_replace(s, {p}, '<>', 'g') from t", [{"p": "O", "f": "i"}, {"p": "o", "f": ""}, {"p": "[a-z]+T", "f": "i"}], False)
+    yield Case("flags of a replacement", {"f": {"type": "string"}}, project("regexp_replace(s, 'O', '<>', :f)"),
+               "select id, regexp_replace(s, 'O', '<>', {f} || 's') from t", [{"f": v} for v in ("", "g", "i", "gi")], False)
     yield Case("width_bucket", {"p": {"type": "int64"}, "n": {"type": "int32"}}, project("width_bucket(i, -5, :p, :n)"),
                "select id, case when i < -5 then 0 when i >= {p} then {n} + 1 else 1 + (i + 5) * {n} // ({p} + 5) end from t", [{"p": 5, "n": 3}, {"p": -4, "n": 1}, {"p": 9, "n": 100}], False)
     yield Case("substring", {"p": {"type": "int64", "nullable": True}, "n": {"type": "int64"}}, project("substring(s, :p, :n)", "left(s, :n)", "split_part(s, 'o', :n)", "lpad(s, :n, 'xy')"),
