@@ -68,7 +68,7 @@ class AggGen:
         out = self.agg_of_rows(node, gen, rel)
         if self.rng.random() < 0.25:
             node["aggs"][-1]["filter"] = self.write(gen.boolean(self.rng.choice([0, 1, 1, 2])))
-            out = replace(out, val=replace(out.val, nullable=node["aggs"][-1]["fn"] not in ("count", "count_if")))
+            out = replace(out, val=replace(out.val, nullable=node["aggs"][-1]["fn"] not in ("count", "count_if", "approx_count_distinct")))
         return out
 
     def agg_of_rows(self, node, gen, rel):
@@ -84,6 +84,8 @@ class AggGen:
             return self.bits(agg, gen, rel)
         if fn == "moment":
             return self.moment(agg, gen, rel)
+        if fn == "ordered" and "keys" not in node and self.rng.random() < 0.4:
+            return self.estimate(agg, gen, rel)
         if fn == "ordered":
             return self.of_order(agg, gen, rel)
         if fn == "arg":
@@ -125,6 +127,14 @@ class AggGen:
         most = Fraction(10) ** 100
         val = Val(None, FLOAT64, True, -most, most, finite=all(a.finite for a in args), inexact=True)
         return Out(agg["as"], renamed(val, agg["as"]), rel.rows)
+
+    def estimate(self, agg, gen, rel):
+        """Distinct values, of all rows: with keys facts say whether it is exact."""
+        arg = gen.any(self.depth())
+        if arg.inexact:
+            arg = gen.constant(6, INT64)
+        agg["fn"], agg["arg"] = "approx_count_distinct", self.write(arg)
+        return Out(agg["as"], Val(Node("col", name=agg["as"]), INT64, False, Fraction(0), Fraction(2 * int(rel.rows) + 1)), rel.rows)
 
     def of_order(self, agg, gen, rel):
         """An aggregate of rows in an order."""

@@ -313,8 +313,16 @@ class ExprGen(TextGen, TimeGen):
             return self.units(depth)
         if self.rng.random() < 0.2:
             return self.make("cast", INT32, [self.boolean(depth - 1)], Fraction(0), Fraction(1))
+        if self.rng.random() < 0.3:
+            return self.hashed(depth)
         a, b = self.day(depth - 1), self.day(depth - 1)
         return self.make("date_diff", INT64, [a, b], a.lo - b.hi, a.hi - b.lo)
+
+    def hashed(self, depth):
+        """Of values that are the same to the last bit everywhere."""
+        args = [self.any(depth - 1) for _ in range(self.rng.choice([1, 1, 2, 3]))]
+        args = [self.constant(7, INT64) if a.inexact or a.type == NULL else a for a in args]
+        return self.make("hash", INT64, args, -RANGE["int64"], RANGE["int64"] - 1)
 
     def units(self, depth):
         """How many units begin between two days or times."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The function hash against its definition, written anew here, of columns of every type, alone and several at a time;
+"""The function hash against its definition (tests/oracle/hdhash.py), of columns of every type, alone and several at a time;
 approx_count_distinct against HyperLogLog of these hashes, to the last digit, and within its error of many values.
 
 The columns are loaded, so that facts make them narrow, sorted texts a dictionary, and some of them NULL.
@@ -15,52 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-MASK = (1 << 64) - 1
-SEED, NULL = 0x9E3779B97F4A7C15, 0xA0761D6478BD642F
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
+from hdhash import estimate, hash_of  # noqa: E402
+
 COLUMNS = [("tiny", "int32", False), ("i", "int32", True), ("j", "int64", True), ("small", "decimal(12,2)", True),
            ("wide", "decimal(38,3)", True), ("x", "float64", True), ("y", "float32", True), ("day", "date", True),
            ("at", "timestamp", True), ("word", "string", True), ("text", "string", False), ("ok", "bool", True)]
 PAIRS = [("i", "j"), ("word", "tiny"), ("text", "word", "x"), ("wide", "small", "at", "day"), ("ok", "y"), ("j", "i")]
-
-
-def word(h, w):
-    """One word more: the finalizer of MurmurHash3."""
-    h ^= w & MASK
-    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & MASK
-    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & MASK
-    return h ^ h >> 33
-
-
-def integer(h, v):
-    h = word(h, v)
-    return h if -(1 << 63) <= v < 1 << 63 else word(h, v >> 64)
-
-
-def more(h, v, kind):
-    """v as Python has it: decimals as the integers of their digits."""
-    if v is None:
-        return word(h, NULL)
-    if kind.startswith("float"):
-        bits = 0 if v == 0 else 0x7FF8000000000000 if v != v else struct.unpack("<Q", struct.pack("<d", v))[0]
-        return word(h, bits)
-    if kind == "string":
-        data = v.encode()
-        h = word(h, len(data))
-        for k in range(0, len(data), 8):
-            h = word(h, int.from_bytes(data[k:k + 8], "little"))
-        return h
-    if kind == "date":
-        v = (v - datetime.date(1970, 1, 1)).days
-    if kind == "timestamp":
-        v = (v - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
-    return integer(h, int(v))
-
-
-def hash_of(values, kinds):
-    h = SEED
-    for v, kind in zip(values, kinds):
-        h = more(h, v, kind)
-    return h - (1 << 64) if h >> 63 else h
 
 
 def value(rng, name, kind):
@@ -121,25 +82,6 @@ def check_hashes(args, scratch, rows, threads):
     got = sorted([int(v) for v in row] for row in run(args, scratch, root, threads))
     want = sorted([hash_of([row[at[n]] for n in t], [COLUMNS[at[n]][1] for n in t]) for t in tests] for row in rows)
     return got == want
-
-
-REGISTERS = 4096
-
-
-def estimate(hashes):
-    """Ertl's, of registers with the largest rank of the upper 52 bits each."""
-    words = {}
-    for h in {h & MASK for h in hashes}:
-        words[h % REGISTERS] = min(words.get(h % REGISTERS, MASK), h >> 12)
-    if not words:
-        return 0
-    x, y, before = (REGISTERS - len(words)) / REGISTERS, 1.0, -1.0
-    empty = x
-    while empty != before:
-        before, x = empty, x * x
-        empty, y = empty + x * y, y + y
-    ranks = sum(2 ** w.bit_length() for w in words.values()) / 2 ** 53
-    return int(0.7213475204444817 * REGISTERS * REGISTERS / (ranks + REGISTERS * empty) + 0.5)
 
 
 def check_estimates(args, scratch, rows, threads, key):

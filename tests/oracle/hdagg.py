@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from hdexpr import parse
+from hdexpr import Node, parse
 from hdmoments import ONE, TWO
 from hdsql import columns_of, guarded, literal_sql
 from hdtable import Column
@@ -12,7 +12,7 @@ from hdtypes import FLOAT64, INT64, MAX_DIGITS, STRING, PlanError, decimal
 BOOLS = ("count_if", "bool_and", "bool_or")
 BITS = ("bit_and", "bit_or", "bit_xor")
 QUANTILES = ("quantile_cont", "quantile_disc")
-ORDERED = {"median": set(), "mode": set(), "first": {"order"}, "last": {"order"}, "string_agg": {"order", "separator"},
+ORDERED = {"median": set(), "mode": set(), "first": {"order"}, "last": {"order"}, "string_agg": {"order", "separator"}, "approx_count_distinct": set(),
            **{fn: {"q"} for fn in QUANTILES}}  # what they take beside an argument
 SAFE_SUM_DIGITS = 28  # 10^10 rows of this many digits cannot reach 10^38
 
@@ -108,7 +108,7 @@ class Aggregate:
 
     def column(self, t):
         fn = self.agg["fn"]
-        nullable = fn not in ("count", "count_if") and (self.arg.nullable or not self.keys)
+        nullable = fn not in ("count", "count_if", "approx_count_distinct") and (self.arg.nullable or not self.keys)
         sums = ()
         if t == FLOAT64 and fn in ("sum", "avg") and not self.arg.inexact:
             sums = (f"SELECT count(x), sum(abs(x)) FROM (SELECT {self.summand()} AS x FROM {self.rel.cte}) "
@@ -120,6 +120,14 @@ class Aggregate:
         if not t.is_number:
             raise PlanError(self.path, f"{self.agg['fn']} does not take {t}")
         return t
+
+    def approx_count_distinct(self):
+        """Without keys: with keys facts decide whether it is exact."""
+        if self.keys:
+            raise PlanError(self.path, "the oracle knows no facts")
+        hashed = self.owner.compiler(self.rel.scope()).hash(Node("hash", args=[parse(self.agg["arg"], self.path)], path=self.path)).sql
+        there = f"{self.arg.sql} IS NOT NULL"
+        return f"hd_estimate(list({hashed}) FILTER ({there}))", INT64
 
     def count(self):
         return f"count({self.unique}{self.arg.sql})", INT64

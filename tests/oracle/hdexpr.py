@@ -40,7 +40,7 @@ FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), 
              **{f: (1, 1) for f in ("abs", "sign", "sqrt", "exp", "ln", "log10", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan")}}
 FUNCTIONS.update({"is_not_distinct_from": (2, 2), "nullif": (2, 2), "iif": (3, 3), "last_day": (1, 1), "length": (1, 1), "octet_length": (1, 1), "ascii": (1, 1), "strpos": (2, 2), "starts_with": (2, 2), "ends_with": (2, 2),
                   "contains": (2, 2), "left": (2, 2), "right": (2, 2), "upper": (1, 1), "lower": (1, 1), "reverse": (1, 1), "repeat": (2, 2), "replace": (3, 3), "translate": (3, 3), "lpad": (2, 3), "rpad": (2, 3), "trim": (1, 2), "ltrim": (1, 2), "rtrim": (1, 2), "split_part": (3, 3)})
-FUNCTIONS.update({"xor": (2, 2), "hex": (1, 1), "bit_count": (1, 1), "chr": (1, 1), "epoch": (1, 1), "make_date": (3, 3), "make_timestamp": (1, 1), "to_timestamp": (1, 1), "strftime": (2, 2)})
+FUNCTIONS.update({"hash": (1, 99), "xor": (2, 2), "hex": (1, 1), "bit_count": (1, 1), "chr": (1, 1), "epoch": (1, 1), "make_date": (3, 3), "make_timestamp": (1, 1), "to_timestamp": (1, 1), "strftime": (2, 2)})
 ARITY.update(FUNCTIONS)
 ARITY.update({"add_micros": (2, 2), "date_part": (1, 1), "date_add": (2, 2), "position": (2, 2), "units_between": (2, 2)})
 # What a unit moves by, and how many of it: of intervals, date_add.

@@ -579,6 +579,21 @@ class Compiler:
         name = "concat" if e.op == "||" else e.op
         return self.made(f"hd_{name}({', '.join([a.sql for a in args] + missing)})", result, args, e.op in MAKERS)
 
+    def hash(self, e):
+        """Of texts: a number's digits behind the point, or the kind of what is none."""
+        args = self.args(e)
+        texts, kinds = [], []
+        for a in args:
+            t = a.type
+            if t == NULL:
+                raise PlanError(e.path, "a hash of no type")
+            kinds.append("float" if t.is_float else str(t.s) if t.kind == "decimal" else t.kind if t.kind in ("string", "date", "timestamp") else "0")
+            sql = f"CAST({a.sql} AS DOUBLE)" if t.is_float else f"CAST({a.sql} AS INTEGER)" if t == BOOL else \
+                f"date_diff('microsecond', TIME '00:00:00', {a.sql})" if t == TIME else a.sql
+            texts.append(sql if t == STRING else f"CAST({sql} AS VARCHAR)")
+        out = self.made(f"hd_hash([{', '.join(texts)}], '{','.join(kinds)}')", INT64, args, False)
+        return Expr(out.sql, INT64, False, out.err)
+
     # ---- cast
 
     def cast(self, e):
@@ -659,7 +674,7 @@ METHODS = {**{op: Compiler.bits for op in ("&", "|", "~", "<<", ">>", "xor", "bi
            "not": Compiler.logical_not, "and": Compiler.logic, "or": Compiler.logic, "is_null": Compiler.is_null,
            "in": Compiler.in_list, "like": Compiler.like, "ilike": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval, "add_micros": Compiler.add_interval, "units_between": Compiler.units_between,
-           "make_date": Compiler.make_date, "strftime": Compiler.strftime,
+           "hash": Compiler.hash, "make_date": Compiler.make_date, "strftime": Compiler.strftime,
            "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pyarrow
 
+from hdhash import estimated, hash_texts
 from hdmoments import moment, moment_error
 from hdparams import from_bytes_form, to_bytes_form
 from hdtypes import CTX, FLOAT32, FLOAT64, INT32, INT64, decimal_fits, nearest, parse_type, parse_value, round_half_away
@@ -242,6 +243,8 @@ FUNCTIONS = [
     ("hd_total", total, ["VARCHAR[]"], "VARCHAR"),
     ("hd_moment", moment, ["VARCHAR", "VARCHAR[]", "VARCHAR[]"], "DOUBLE"),
     ("hd_moment_error", moment_error, ["VARCHAR", "VARCHAR[]", "VARCHAR[]"], "DOUBLE"),
+    ("hd_hash", hash_texts, ["VARCHAR[]", "VARCHAR"], "BIGINT"),
+    ("hd_estimate", estimated, ["BIGINT[]"], "BIGINT"),
     ("hd_sub", subtract, ["VARCHAR", "VARCHAR", "INTEGER"], "VARCHAR"),
     ("hd_cmp", compare, ["VARCHAR", "VARCHAR"], "INTEGER"),
     ("hd_f2d", float_to_decimal, ["DOUBLE", "INTEGER"], "VARCHAR"),

@@ -83,8 +83,8 @@ class Window:
         whole = f"{part} ORDER BY {', '.join(terms + self.owner.tie_terms(self.rel))}"
         last = "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" if terms else ""
         numbers = {"part": f"dense_rank() OVER (ORDER BY {', '.join(keys)})" if keys else "1", "p": f"row_number() OVER ({whole})",
-                   "pb": f"rank() OVER ({peers})" if terms else "1", "pe": f"count(*) OVER ({peers} {last})",
-                   "g": f"dense_rank() OVER ({peers})" if terms else "1", "np": f"count(*) OVER ({part})"}
+                   "pb": f"rank() OVER ({peers})" if terms else "1::BIGINT", "pe": f"count(*) OVER ({peers} {last})",
+                   "g": f"dense_rank() OVER ({peers})" if terms else "1::BIGINT", "np": f"count(*) OVER ({part})"}
         if len(self.node.get("order", [])) == 1:
             numbers["k"] = self.wide_key(self.node["order"][0])
         items = ", ".join(f"{sql} AS {name}" for name, sql in numbers.items())
