@@ -248,8 +248,16 @@ static struct turns find_turns(const struct seam *m)
     return t;
 }
 
+/* A dictionary is mapped, or its map finished: that needs columns only. */
+static bool is_map(const struct seam *m, const struct pl_turn *t)
+{
+    return t->pipeline >= 0 ? m->c->pipelines.v[t->pipeline]->spec.source == RT_SOURCE_DICT
+                            : m->c->states.v[t->state].kind == RT_STATE_ARRAY;
+}
+
 /* What comes between the state's finish and its reader (the tables of joins above) takes its turn before the parts,
- * which need it now. It knows nothing of them: only the state leads from them to the rest of the plan. */
+ * which need it now. It knows nothing of them but maps of dictionaries, whose first user may be a part: only these and
+ * the state lead from them to the rest of the plan. */
 static void move_turns(const struct seam *m)
 {
     struct ctx *c = m->c;
@@ -257,10 +265,14 @@ static void move_turns(const struct seam *m)
     struct pl_turn *to = HD_NEWN(c->a, struct pl_turn, c->turns.n);
     int n = t.first;
     memcpy(to, c->turns.v, sizeof *to * (size_t)n);
+    for (int i = t.first; i < t.finish; i++)
+        if (is_map(m, &c->turns.v[i]))
+            to[n++] = c->turns.v[i];
     for (int i = t.finish + 1; i < t.reader; i++)
         to[n++] = c->turns.v[i];
     for (int i = t.first; i < t.finish; i++)
-        to[n++] = c->turns.v[i];
+        if (!is_map(m, &c->turns.v[i]))
+            to[n++] = c->turns.v[i];
     for (int i = t.reader + 1; i < c->turns.n; i++)
         to[n++] = c->turns.v[i];
     c->turns.v = to;
