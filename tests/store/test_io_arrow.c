@@ -174,7 +174,7 @@ static void bad_streams_are_refused(void **state)
 static void binary_is_appended(void **state)
 {
     enum { N = 5000 };
-    static char texts[N][8];
+    static char texts[N][16];
     static const char *many[N], *few[N];
     static uint8_t fixed[N][3], valid[N];
     struct fx_dir *d = *state;
