@@ -130,7 +130,7 @@ static AdbcStatusCode choose(struct adbc_statement *s, const char *table, enum a
 static AdbcStatusCode load(struct adbc_statement *s, const char *table, struct ArrowArrayStream *rows,
                            struct AdbcError *e)
 {
-    enum action action;
+    enum action action = CREATE; /* as some compilers see it, choose might leave it */
     heddle_error *error = NULL;
     AdbcStatusCode status = choose(s, table, &action, e);
     if (status != ADBC_STATUS_OK) {
