@@ -117,6 +117,7 @@ int sub_translate(const struct fe_json *v, struct cJSON **plan, struct sub_origi
     struct fe_json list, item, root;
     struct sub_rel r;
     t.params = fe_make_object(a);
+    t.shared = fe_make_object(a);
     HD_TRY(read_functions(&t, v));
     HD_TRY(find_root(&t, v, &list, &item, &root));
     HD_TRY(sub_input(&t, &root, "input", &r));
@@ -126,6 +127,8 @@ int sub_translate(const struct fe_json *v, struct cJSON **plan, struct sub_origi
     fe_put(*plan, "order", fe_make_string(a, "auto"));
     if (fe_first_json(t.params))
         fe_put(*plan, "params", t.params);
+    if (fe_first_json(t.shared))
+        fe_put(*plan, "shared", t.shared);
     fe_put(*plan, "root", r.node);
     *origins = t.origins;
     return 0;

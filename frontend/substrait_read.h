@@ -46,6 +46,9 @@ struct sub {
     int nfunctions;
     struct sub_name *names[256];
     struct cJSON *params; /* of the plan */
+    struct cJSON *shared; /* its subplans that are used more than once */
+    struct sub_shared *aggregates;
+    int naggregates;
     struct sub_origin *origins;
     int subplans; /* conditions about subplans so far */
     int depth; /* of relations */
@@ -84,6 +87,13 @@ bool sub_is(const struct sub_rel *r, const char *op);
 
 /* The relation that a member is. */
 int sub_input(struct sub *t, const struct fe_json *v, const char *key, struct sub_rel *out);
+
+/* ---- substrait_share.c: groupings that are there more than once ---- */
+
+/* The aggregate v was read before: its columns, under new names. */
+bool sub_find_shared(struct sub *t, const struct fe_json *v, struct sub_rel *out);
+/* The aggregate v was read, for the first time. */
+void sub_may_share(struct sub *t, const struct fe_json *v, const struct sub_rel *r);
 
 /* ---- substrait_type.c ---- */
 

@@ -245,6 +245,9 @@ int sub_relation(struct sub *t, const struct fe_json *v, struct sub_rel *out)
     int k;
     struct fe_json m;
     HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "a relation", &k, &m));
+    bool groups = rules[k] == sub_aggregate_rel;
+    if (groups && sub_find_shared(t, v, out))
+        return 0;
     if (t->depth >= MAX_RELATIONS)
         return fe_json_fail(v, "relations are nested deeper than %d levels", MAX_RELATIONS);
     if (++t->count > MAX_COUNT)
@@ -255,5 +258,7 @@ int sub_relation(struct sub *t, const struct fe_json *v, struct sub_rel *out)
     t->depth--;
     HD_TRY(emit(t, &m, out));
     note_origin(t, &m, out);
+    if (groups)
+        sub_may_share(t, v, out);
     return 0;
 }

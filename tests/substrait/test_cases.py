@@ -88,6 +88,28 @@ class Relations(Case):
         through = b.rel("project", emit=[2], input=ordered, expressions=[self.f.call("multiply", b.field(0), b.i32(10))])
         self.rows("a", b.rel("fetch", input=through, countExpr=b.lit(i64="2")), ["20", "20"])
 
+    def test_equal_aggregates_are_shared(self):
+        def counts():
+            return b.rel("aggregate", emit=[1, 0, 1], input=T, groupings=[{"groupingExpressions": [b.field(0)]}],
+                         measures=[self.f.measure("count")])
+        equal = self.f.call("equal", b.field(0), b.field(3))
+        joined = b.rel("join", left=counts(), right=counts(), expression=equal, type="JOIN_TYPE_INNER")
+        self.rows("n a m n2 a2 m2", joined, ["1,1,1,1,1,1", "2,2,2,2,2,2"])
+        plan = json.loads(self.convert(self.write(b.plan(self.f, "n a m n2 a2 m2".split(), joined)), "json"))
+        self.assertEqual(len(plan["shared"]), 1)
+        self.assertEqual(json.dumps(plan).count('"ref"'), 2)
+        other = b.rel("aggregate", emit=[1, 0, 1], input=U, groupings=[{"groupingExpressions": [b.field(0)]}],
+                      measures=[self.f.measure("count")])
+        joined = b.rel("join", left=counts(), right=other, expression=equal, type="JOIN_TYPE_INNER")
+        plan = json.loads(self.convert(self.write(b.plan(self.f, "n a m n2 a2 m2".split(), joined)), "json"))
+        self.assertNotIn("shared", plan)
+
+    def test_an_error_in_what_is_shared_names_the_relation(self):
+        def wrong():
+            return b.rel("aggregate", input=T, groupings=[{}], measures=[self.f.measure("sum", b.field(1))])
+        joined = b.rel("cross", left=wrong(), right=wrong())
+        self.fails(joined, "input.cross.left.aggregate", "sum", names="a b")
+
     def test_aggregate(self):
         measures = [self.f.measure("sum:i32", b.field(0)), self.f.measure("count:any", b.field(1)), self.f.measure("count:"),
                     self.f.measure("sum:i32", b.field(0), filter=self.f.call("is_null:any", b.field(1)))]
