@@ -1,6 +1,5 @@
 /* Tables in the memory of a GPU: the Arrow C Device Interface. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_backend.h"
@@ -213,9 +212,8 @@ static int check_as_integers(heddle_database *db, const struct fe_table *t, stru
     HD_TRY(publish_integers(db, t, err));
     hd_strbuf_init(&plan);
     make_plan(&plan, t);
-    char *text = hd_strbuf_detach(&plan);
-    int rc = run_check(db, t, text, err);
-    free(text);
+    int rc = run_check(db, t, plan.s, err);
+    hd_strbuf_release(&plan);
     return rc;
 }
 
