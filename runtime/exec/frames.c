@@ -154,7 +154,7 @@ static int order_of(const struct rt_field *f, const unsigned char *a, const unsi
 {
     bool va = is_there(f, a), vb = is_there(f, b);
     if (!va || !vb)
-        return va - vb ? vb - va : 0;
+        return va != vb ? vb - va : 0;
     return rt_value_compare(f->phys, a + f->offset, b + f->offset);
 }
 
