@@ -31,7 +31,7 @@ def more(h, v, kind):
     if kind.startswith("float"):
         bits = 0 if v == 0 else 0x7FF8000000000000 if v != v else struct.unpack("<Q", struct.pack("<d", v))[0]
         return word(h, bits)
-    if kind == "string":
+    if kind in ("string", "binary"):
         data = v if isinstance(v, bytes) else v.encode()
         h = word(h, len(data))
         for k in range(0, len(data), 8):
@@ -77,6 +77,8 @@ def value_of(text, kind):
         return float(text)
     if kind == "string":
         return from_bytes_form(text).encode("utf-8", "surrogateescape")
+    if kind == "binary":
+        return bytes.fromhex(text)
     if kind == "date":
         return datetime.date.fromisoformat(text)
     if kind == "timestamp":

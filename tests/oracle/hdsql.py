@@ -587,10 +587,10 @@ class Compiler:
             t = a.type
             if t == NULL:
                 raise PlanError(e.path, "a hash of no type")
-            kinds.append("float" if t.is_float else str(t.s) if t.kind == "decimal" else t.kind if t.kind in ("string", "date", "timestamp") else "0")
+            kinds.append("float" if t.is_float else str(t.s) if t.kind == "decimal" else t.kind if t.kind in ("string", "binary", "date", "timestamp") else "0")
             sql = f"CAST({a.sql} AS DOUBLE)" if t.is_float else f"CAST({a.sql} AS INTEGER)" if t == BOOL else \
                 f"date_diff('microsecond', TIME '00:00:00', {a.sql})" if t == TIME else a.sql
-            texts.append(sql if t == STRING else f"CAST({sql} AS VARCHAR)")
+            texts.append(sql if t == STRING else f"hex({sql})" if t.kind == "binary" else f"CAST({sql} AS VARCHAR)")
         out = self.made(f"hd_hash([{', '.join(texts)}], '{','.join(kinds)}')", INT64, args, False)
         return Expr(out.sql, INT64, False, out.err)
 
