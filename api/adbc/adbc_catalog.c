@@ -70,3 +70,17 @@ bool adbc_matches(const char *pattern, const char *text)
         pattern++;
     return !*pattern;
 }
+
+AdbcStatusCode adbc_prepare_scan(heddle_database *db, const char *table, heddle_statement **out, struct AdbcError *e)
+{
+    heddle_error *error = NULL;
+    cJSON *plan = cJSON_Parse("{\"heddle\":1,\"root\":{\"op\":\"scan\"}}");
+    cJSON_AddStringToObject(cJSON_GetObjectItem(plan, "root"), "table", table);
+    char *text = cJSON_PrintUnformatted(plan);
+    cJSON_Delete(plan);
+    if (!text)
+        return ADBC_NO_MEMORY(e);
+    int rc = heddle_prepare(db, text, NULL, out, &error);
+    cJSON_free(text);
+    return rc == 0 ? ADBC_STATUS_OK : adbc_fail_heddle(e, error);
+}

@@ -17,6 +17,8 @@ int64_t adbc_catalog_number(const cJSON *object, const char *key, int64_t none);
 bool adbc_catalog_is(const cJSON *object, const char *key);
 /* NULL: no such table. */
 const cJSON *adbc_catalog_find(const cJSON *catalog, const char *table);
+/* A statement that gives all rows of the table. */
+AdbcStatusCode adbc_prepare_scan(heddle_database *db, const char *table, heddle_statement **out, struct AdbcError *e);
 /* Stored tables, and those of the process. */
 #define ADBC_TYPE_STORED "TABLE"
 #define ADBC_TYPE_MEMORY "LOCAL TEMPORARY"

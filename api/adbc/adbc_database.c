@@ -244,17 +244,9 @@ AdbcStatusCode adbc_connection_table_schema(struct AdbcConnection *h, const char
     cJSON_Delete(list);
     if (!found)
         return adbc_fail(e, ADBC_STATUS_NOT_FOUND, "42S02", "there is no table \"%s\"", table);
-    cJSON *plan = cJSON_Parse("{\"heddle\":1,\"root\":{\"op\":\"scan\"}}");
-    cJSON_AddStringToObject(cJSON_GetObjectItem(plan, "root"), "table", table);
-    char *text = cJSON_PrintUnformatted(plan);
-    cJSON_Delete(plan);
-    if (!text)
-        return ADBC_NO_MEMORY(e);
-    int rc = heddle_prepare(c->core->db, text, NULL, &s, &error);
-    if (rc == 0)
-        rc = heddle_statement_schema(s, out, &error);
+    ADBC_TRY(adbc_prepare_scan(c->core->db, table, &s, e));
+    int rc = heddle_statement_schema(s, out, &error);
     heddle_statement_free(s);
-    cJSON_free(text);
     return rc == 0 ? ADBC_STATUS_OK : adbc_fail_heddle(e, error);
 }
 

@@ -10,16 +10,8 @@ static AdbcStatusCode scan(heddle_database *db, const char *table, struct ArrowA
 {
     heddle_statement *s = NULL;
     heddle_error *error = NULL;
-    cJSON *plan = cJSON_Parse("{\"heddle\":1,\"root\":{\"op\":\"scan\"}}");
-    cJSON_AddStringToObject(cJSON_GetObjectItem(plan, "root"), "table", table);
-    char *text = cJSON_PrintUnformatted(plan);
-    cJSON_Delete(plan);
-    if (!text)
-        return ADBC_NO_MEMORY(e);
-    int rc = heddle_prepare(db, text, NULL, &s, &error);
-    cJSON_free(text);
-    if (rc == 0)
-        rc = heddle_statement_schema(s, schema, &error);
+    ADBC_TRY(adbc_prepare_scan(db, table, &s, e));
+    int rc = heddle_statement_schema(s, schema, &error);
     if (rc == 0 && (rc = heddle_execute(s, rows, &error)) != 0)
         schema->release(schema);
     heddle_statement_free(s);

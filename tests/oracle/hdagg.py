@@ -5,7 +5,8 @@ from fractions import Fraction
 
 from hdexpr import Node, parse
 from hdmoments import ONE, TWO
-from hdsql import columns_of, guarded, literal_sql
+from hdask import columns_of
+from hdsql import guarded, literal_sql
 from hdtable import Column
 from hdtypes import FLOAT64, INT64, MAX_DIGITS, STRING, PlanError, decimal
 

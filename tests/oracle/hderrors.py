@@ -7,7 +7,7 @@ so an error is definite only if everything above the operator still needs the fa
 from dataclasses import dataclass
 
 from hdexpr import parse
-from hdsql import strict_columns
+from hdask import strict_columns
 
 
 @dataclass

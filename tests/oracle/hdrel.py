@@ -6,7 +6,8 @@ import hdwindow
 from hdagg import Aggregate
 from hderrors import Check, named
 from hdexpr import json_value, parse
-from hdsql import Compiler, Expr, columns_of, conjuncts, guarded, literal_sql
+from hdask import columns_of, conjuncts
+from hdsql import Compiler, Expr, guarded, literal_sql
 from hdsubplan import Subplans
 from hdtable import Column, Rel
 from hdtypes import INT32, INT64, NULL, PlanError, parse_type, unify

@@ -7,6 +7,7 @@ expressions as it likes, and reachability of errors is asked of the rows an oper
 
 from dataclasses import dataclass
 
+from hdask import has_test
 from hdexpr import COMPARE, TIME_FIELDS, Node
 from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
@@ -679,31 +680,3 @@ METHODS = {**{op: Compiler.bits for op in ("&", "|", "~", "<<", ">>", "xor", "bi
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
            **{op: Compiler.compare for op in COMPARE}}
-
-
-def strict_columns(e):
-    """Columns whose values e needs on every row, whatever the data."""
-    if e.op == "col":
-        return {e.name}
-    if e.op in ("is_null", "is_not_distinct_from"):
-        return set()
-    if e.op in ("and", "or", "case", "iif", "coalesce"):
-        return strict_columns(e.args[0])
-    if e.op == "in":
-        return strict_columns(e.args[0]) | strict_columns(e.args[1])
-    return set().union(*[strict_columns(a) for a in e.args]) if e.args else set()
-
-
-def has_test(e):
-    """Whether some `is null` asks about more than a column or constant."""
-    tested = e.op in ("is_null", "is_not_distinct_from") and any(a.args for a in e.args)
-    return tested or any(has_test(a) for a in e.args)
-
-
-def conjuncts(e):
-    return [c for a in e.args for c in conjuncts(a)] if e.op == "and" else [e]
-
-
-def columns_of(e):
-    """Every column that e mentions."""
-    return {e.name} if e.op == "col" else set().union(*[columns_of(a) for a in e.args])

@@ -10,7 +10,7 @@ from hdagg import Aggregate
 from hderrors import named
 from hdexpr import parse
 from hdmoments import ONE, TWO
-from hdsql import columns_of
+from hdask import columns_of
 from hdtable import Column, Rel
 from hdtypes import FLOAT64, INT64, PlanError
 
