@@ -402,6 +402,14 @@ struct open_pipeline *pipeline_of(struct ctx *c, const struct stream *s)
 
 /* ---- what is read ----------------------------------------------------------------------------- */
 
+bool pl_expr_may_fail(const struct pl_expr *exprs, int e)
+{
+    bool fails = exprs[e].fail;
+    for (int i = 0; i < exprs[e].nargs && !fails; i++)
+        fails = pl_expr_may_fail(exprs, exprs[e].args[i]);
+    return fails;
+}
+
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
 {
     const struct pl_expr *x = &exprs[e];

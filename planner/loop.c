@@ -80,19 +80,10 @@ static bool is_loop(const struct ctx *c, const struct open_pipeline *p, int leve
 
 /* ---- moving steps ------------------------------------------------------------------------ */
 
-static bool may_fail(const struct ctx *c, int e)
-{
-    const struct pl_expr *x = &c->exprs.v[e];
-    bool fails = x->fail;
-    for (int i = 0; i < x->nargs && !fails; i++)
-        fails = may_fail(c, x->args[i]);
-    return fails;
-}
-
 /* It sets its slot and nothing else, whatever the row. */
 static bool is_free(const struct ctx *c, const struct pl_step *s)
 {
-    return pl_step_form(s->kind)->yields == PL_YIELDS_ONE && (s->expr < 0 || !may_fail(c, s->expr));
+    return pl_step_form(s->kind)->yields == PL_YIELDS_ONE && (s->expr < 0 || !pl_expr_may_fail(c->exprs.v, s->expr));
 }
 
 static bool reads_only(const struct ctx *c, const struct open_pipeline *p, const struct pl_step *s, const bool *slots)

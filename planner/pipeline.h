@@ -364,6 +364,7 @@ int pl_place_shared(enum pl_place p, int size, int block_warps);
 const char *pl_cache_text(enum pl_cache k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);
+bool pl_expr_may_fail(const struct pl_expr *exprs, int e);
 void pl_step_reads(const struct pl_expr *exprs, const struct pl_step *s, bool *read);
 /* Children of a foreign key are neighbours, in the order of a column of whole numbers, of which no two are equal. */
 bool pl_children_are_sorted(const struct fe_table *t, int fk, int column);

@@ -232,6 +232,18 @@ static void print_part(const struct printer *w, const struct pl_loop *l)
     hd_strbuf_adds(w->o, "]");
 }
 
+static void print_ends(const struct printer *w)
+{
+    const struct rt_pipeline *r = w->p->spec;
+    for (int i = 0; i < r->nends; i++) {
+        const struct rt_end *e = &r->ends[i];
+        hd_strbuf_addf(w->o, "%s %s %s%s ", i ? " and" : " [rows of", r->table->cols[e->column].name,
+                       e->lower ? ">" : "<", e->strict ? "" : "=");
+        print_arg(w, e->arg);
+    }
+    hd_strbuf_adds(w->o, r->nends ? "]" : "");
+}
+
 static void print_source(const struct printer *w)
 {
     const struct rt_pipeline *r = w->p->spec;
@@ -244,6 +256,7 @@ static void print_source(const struct printer *w)
     else
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes",
                        w->g->spec->states[r->state].name);
+    print_ends(w);
     print_tile(w);
     if (w->p->cpu_ahead)
         hd_strbuf_adds(w->o, " [cpu: searches ahead]");

@@ -3,6 +3,7 @@
 #include "planner/seal.h"
 
 #include "planner/access.h"
+#include "planner/ends.h"
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
 {
@@ -198,6 +199,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     seal_writes(c, q);
     seal_reads(c, q);
     seal_counters(c, q, p->est);
+    pl_seal_ends(c, q);
     if (c->opt.profile)
         pl_seal_accesses(c, q);
 }

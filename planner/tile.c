@@ -176,16 +176,6 @@ struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs
 /* A smaller state lies in the nearest caches whole. */
 #define AHEAD_ROWS_MIN 4096
 
-static bool cannot_fail(const struct pl_expr *exprs, int e)
-{
-    if (exprs[e].fail)
-        return false;
-    for (int i = 0; i < exprs[e].nargs; i++)
-        if (!cannot_fail(exprs, exprs[e].args[i]))
-            return false;
-    return true;
-}
-
 static bool searches_state(const struct pl_step *s)
 {
     return s->kind == PL_STEP_SEARCH || s->kind == PL_STEP_PROBE_SORTED || s->kind == PL_STEP_EXPAND_SORTED;
@@ -194,9 +184,9 @@ static bool searches_state(const struct pl_step *s)
 static bool sought_cannot_fail(const struct pl_expr *exprs, const struct pl_step *s)
 {
     if (s->kind == PL_STEP_SEARCH)
-        return cannot_fail(exprs, s->expr);
+        return !pl_expr_may_fail(exprs, s->expr);
     for (int i = 0; i < s->nkeys; i++)
-        if (!cannot_fail(exprs, s->keys[i]))
+        if (pl_expr_may_fail(exprs, s->keys[i]))
             return false;
     return true;
 }
@@ -208,7 +198,7 @@ static bool goes_on(const struct pl_expr *exprs, const struct pl_pipeline *q, co
     if (s->kind == PL_STEP_SEARCH)
         return true;
     if (s->kind == PL_STEP_LET)
-        return cannot_fail(exprs, s->expr);
+        return !pl_expr_may_fail(exprs, s->expr);
     return (s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LOAD_FIELD) && s->row_slot == q->source_slot &&
            !s->row_nullable;
 }

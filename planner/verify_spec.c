@@ -206,6 +206,20 @@ static bool fills_from_front(const struct vf *v, const struct rt_pipeline *r)
     return v->spec->states[v->p->sink.state].bounded && c->storage == FE_STORE_INT && c->facts.sorted;
 }
 
+static bool check_ends(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    VF_CHECK(v, PIPELINE_ENDS, !r->nends || r->source == RT_SOURCE_TABLE);
+    for (int i = 0; i < r->nends; i++) {
+        const struct rt_end *e = &r->ends[i];
+        VF_CHECK(v, PIPELINE_ENDS, e->column >= 0 && e->column < r->table->ncols);
+        VF_CHECK(v, PIPELINE_ENDS, pl_column_is_sorted(r->table, e->column));
+        VF_CHECK(v, PIPELINE_ENDS, e->arg >= 0 && e->arg < v->spec->nargs);
+        VF_CHECK(v, PIPELINE_ENDS, v->spec->args[e->arg].kind == RT_ARG_CONST);
+    }
+    return true;
+}
+
 bool vf_pipeline_spec(struct vf *v)
 {
     const struct rt_pipeline *r = v->p->spec;
@@ -218,6 +232,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_CHECK(v, SHAPE, fits_shape(v->p));
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
     VF_CHECK(v, PIPELINE_FRONT, !r->front || fills_from_front(v, r));
+    VF_TRY(check_ends(v));
     VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].sorted || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;

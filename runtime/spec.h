@@ -332,6 +332,15 @@ struct rt_access {
     int column;
 };
 
+/* A filter that rows of the source pass from some row on, or up to some row, as their table ascends by `column`: what a
+ * value of it is compared with. */
+struct rt_end {
+    int column;
+    int arg; /* CONST of whole numbers */
+    bool lower; /* rows pass from there on; else up to there */
+    bool strict; /* the value itself does not pass */
+};
+
 struct rt_pipeline {
     const char *name; /* "p3" */
     const char *path; /* plan node of its sink */
@@ -340,6 +349,8 @@ struct rt_pipeline {
     int column; /* DICT; TABLE with `front` */
     bool front; /* rows ascend by `column`, the first sort key of the bounded state that they fill */
     int state; /* ROWS, INDEX */
+    int nends; /* TABLE: only rows between them are visited. Filters stay: the first rows visited may be in front */
+    struct rt_end *ends;
     int nlevels;
     const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
     const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64

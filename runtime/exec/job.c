@@ -11,6 +11,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
+#include "runtime/exec/source.h"
 #include "runtime/store/store_column.h"
 
 /* A row of a loop over pairs is long work. */
@@ -266,8 +267,9 @@ static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct r
 {
     *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
     uint64_t rows = source_rows(x, j->p);
-    j->begin = rt_fragment_begin(f, rows);
-    j->end = rt_fragment_end(f, rows);
+    struct rt_source_rows span = rt_source_span(x->spec, j->p, f, rows);
+    j->begin = span.begin;
+    j->end = span.end;
     j->cursor = j->begin;
     j->morsel = morsel_size(x, j->p, j->end - j->begin);
     j->by_morsel = rt_rows_by_morsel(x, j->p);

@@ -5,6 +5,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/exec/failure_text.h"
+#include "runtime/exec/source.h"
 #include "runtime/gpu/gpu_balance.h"
 #include "runtime/gpu/gpu_state.h"
 #include "runtime/gpu/gpu_timeline.h"
@@ -502,7 +503,8 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
-    uint64_t all = rt_gpu_source_rows(x, p), first = rt_fragment_begin(f, all), rows = rt_fragment_end(f, all) - first;
-    return x->spec->states[p->writes[0]].bounded ? run_bounded(x, pipeline, first, rows, err)
-                                                 : run_rows(x, pipeline, first, rows, err);
+    struct rt_source_rows at = rt_source_span(x->spec, p, f, rt_gpu_source_rows(x, p));
+    uint64_t rows = at.end - at.begin;
+    return x->spec->states[p->writes[0]].bounded ? run_bounded(x, pipeline, at.begin, rows, err)
+                                                 : run_rows(x, pipeline, at.begin, rows, err);
 }

@@ -210,6 +210,16 @@ static struct pl_pipeline *nested(struct prog *b)
     absent("level", 1);
 }
 
+static struct pl_pipeline *ended(struct prog *b)
+{
+    for (int i = 0; i < b->g->npipelines; i++) {
+        b->p = &b->g->pipelines[i];
+        if (b->p->spec->nends)
+            return b->p;
+    }
+    absent("scan with ends", 0);
+}
+
 static struct pl_pipeline *tiled(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {

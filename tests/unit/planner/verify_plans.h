@@ -35,6 +35,7 @@ enum plan {
     RANGES, /* an aggregate over a range of sorted rows */
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
+    ENDS,    /* a filter on a sorted column */
     BOUNDED, /* the first rows of many */
     ORDER,  /* of a sort below the root */
     FRAME,  /* a framed aggregate */

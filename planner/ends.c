@@ -1,0 +1,73 @@
+#include "planner/ends.h"
+
+/* The column of the source's table that a slot has, by which rows are sorted; -1: none. */
+static int sorted_column(const struct pl_pipeline *q, int steps, int slot)
+{
+    for (int i = 0; i < steps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        if (s->slot == slot && s->kind == PL_STEP_LOAD_COLUMN && s->row_slot == q->source_slot)
+            return pl_column_is_sorted(s->table, s->column) ? s->column : -1;
+    }
+    return -1;
+}
+
+static void add_end(struct ctx *c, struct rt_pipeline *r, struct rt_end end)
+{
+    hd_grow1(c->a, r->ends, r->nends);
+    r->ends[r->nends++] = end;
+}
+
+/* The column op the constant. */
+static void add_comparison(struct ctx *c, struct rt_pipeline *r, enum fe_op op, int column, int arg)
+{
+    bool strict = op == FE_GT || op == FE_LT;
+    if (op != FE_LT && op != FE_LE)
+        add_end(c, r, (struct rt_end){.column = column, .arg = arg, .lower = true, .strict = strict});
+    if (op != FE_GT && op != FE_GE)
+        add_end(c, r, (struct rt_end){.column = column, .arg = arg, .strict = strict});
+}
+
+/* The same comparison with its sides exchanged; FE_OP_COUNT: not one that gives ends. */
+static enum fe_op exchanged(enum fe_op op)
+{
+    static const enum fe_op pairs[][2] = {
+        {FE_EQ, FE_EQ}, {FE_LT, FE_GT}, {FE_LE, FE_GE}, {FE_GT, FE_LT}, {FE_GE, FE_LE}};
+    for (size_t i = 0; i < HD_COUNT(pairs); i++)
+        if (pairs[i][0] == op)
+            return pairs[i][1];
+    return FE_OP_COUNT;
+}
+
+/* What must hold of each row: comparisons of a sorted column with constants, and those of an `and`. */
+static void take_condition(struct ctx *c, const struct pl_pipeline *q, int steps, int e)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op == FE_AND) {
+        for (int i = 0; i < x->nargs; i++)
+            take_condition(c, q, steps, x->args[i]);
+        return;
+    }
+    if (exchanged(x->op) == FE_OP_COUNT)
+        return;
+    for (int side = 0; side < 2; side++) {
+        const struct pl_expr *of = &c->exprs.v[x->args[side]], *with = &c->exprs.v[x->args[1 - side]];
+        int column = of->op == FE_COL && with->op == FE_LIT && !with->is_null ? sorted_column(q, steps, of->slot) : -1;
+        if (column >= 0)
+            add_comparison(c, q->spec, side ? exchanged(x->op) : x->op, column, with->arg);
+    }
+}
+
+void pl_seal_ends(struct ctx *c, struct pl_pipeline *q)
+{
+    if (q->spec->source != RT_SOURCE_TABLE)
+        return;
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+        bool plain = s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LET || s->kind == PL_STEP_FILTER;
+        /* What may raise does so for rows that a later filter would drop. */
+        if (!plain || (s->expr >= 0 && pl_expr_may_fail(c->exprs.v, s->expr)))
+            return;
+        if (s->kind == PL_STEP_FILTER)
+            take_condition(c, q, i, s->expr);
+    }
+}

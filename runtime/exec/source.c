@@ -1,0 +1,38 @@
+#include "runtime/exec/source.h"
+
+#include "frontend/catalog.h"
+#include "runtime/base/util.h"
+#include "runtime/store/store_column.h"
+
+/* Whether a value lies behind an end, on the side of larger ones. */
+static bool is_behind(const struct rt_end *e, hd_i128 value, hd_i128 of_end)
+{
+    return e->lower == e->strict ? value > of_end : value >= of_end;
+}
+
+/* The first of [begin, end) that lies behind; its values ascend. */
+static uint64_t find_end(const struct rt_pipeline *p, const struct rt_end *e, hd_i128 of_end, uint64_t begin,
+                         uint64_t end)
+{
+    const struct fe_table_column *c = &p->table->cols[e->column];
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (is_behind(e, rt_col_int(c, (int64_t)middle), of_end))
+            end = middle;
+        else
+            begin = middle + 1;
+    }
+    return begin;
+}
+
+struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
+                                     uint64_t n)
+{
+    struct rt_source_rows all = {rt_fragment_begin(f, n), rt_fragment_end(f, n)}, r = all;
+    for (int i = 0; i < p->nends; i++) {
+        uint64_t at = find_end(p, &p->ends[i], s->args[p->ends[i].arg].i, r.begin, r.end);
+        *(p->ends[i].lower ? &r.begin : &r.end) = at;
+    }
+    r.begin = HD_MAX(all.begin, r.begin / RT_FRAGMENT_ROWS * RT_FRAGMENT_ROWS);
+    return r.begin < r.end ? r : (struct rt_source_rows){all.begin, all.begin};
+}

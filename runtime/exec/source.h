@@ -1,0 +1,15 @@
+/* Rows of a pipeline's source that an action visits. */
+#ifndef HEDDLE_RUNTIME_EXEC_SOURCE_H
+#define HEDDLE_RUNTIME_EXEC_SOURCE_H
+
+#include "runtime/spec.h"
+
+struct rt_source_rows {
+    uint64_t begin, end;
+};
+/* The part of a source of n rows that belongs to the fragment and lies between the pipeline's ends, for which it searches
+ * their columns in memory of the host. It begins at a multiple of RT_FRAGMENT_ROWS. */
+struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
+                                     uint64_t n);
+
+#endif
