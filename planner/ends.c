@@ -38,22 +38,54 @@ static enum fe_op exchanged(enum fe_op op)
     return FE_OP_COUNT;
 }
 
+static bool is_constant(const struct pl_expr *x)
+{
+    return x->op == FE_LIT && !x->is_null;
+}
+
+/* x in (c1, c2, ...): between the smallest and the largest of the constants. */
+static void take_list(struct ctx *c, struct rt_pipeline *r, const struct pl_expr *x, int column)
+{
+    int first = -1, last = -1;
+    for (int i = 1; i < x->nargs; i++) {
+        const struct pl_expr *with = &c->exprs.v[x->args[i]];
+        if (!is_constant(with))
+            return;
+        if (first < 0 || c->args.v[with->arg].i < c->args.v[first].i)
+            first = with->arg;
+        if (last < 0 || c->args.v[with->arg].i > c->args.v[last].i)
+            last = with->arg;
+    }
+    if (first >= 0) {
+        add_comparison(c, r, FE_GE, column, first);
+        add_comparison(c, r, FE_LE, column, last);
+    }
+}
+
+static void take_comparison(struct ctx *c, const struct pl_pipeline *q, int steps, const struct pl_expr *x)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct pl_expr *of = &c->exprs.v[x->args[side]], *with = &c->exprs.v[x->args[1 - side]];
+        int column = of->op == FE_COL && is_constant(with) ? sorted_column(q, steps, of->slot) : -1;
+        if (column >= 0)
+            add_comparison(c, q->spec, side ? exchanged(x->op) : x->op, column, with->arg);
+    }
+}
+
 /* What must hold of each row: comparisons of a sorted column with constants, and those of an `and`. */
 static void take_condition(struct ctx *c, const struct pl_pipeline *q, int steps, int e)
 {
-    const struct pl_expr *x = &c->exprs.v[e];
+    const struct pl_expr *x = &c->exprs.v[e], *of = x->nargs ? &c->exprs.v[x->args[0]] : NULL;
+    int column = of && of->op == FE_COL ? sorted_column(q, steps, of->slot) : -1;
     if (x->op == FE_AND) {
         for (int i = 0; i < x->nargs; i++)
             take_condition(c, q, steps, x->args[i]);
-        return;
-    }
-    if (exchanged(x->op) == FE_OP_COUNT)
-        return;
-    for (int side = 0; side < 2; side++) {
-        const struct pl_expr *of = &c->exprs.v[x->args[side]], *with = &c->exprs.v[x->args[1 - side]];
-        int column = of->op == FE_COL && with->op == FE_LIT && !with->is_null ? sorted_column(q, steps, of->slot) : -1;
-        if (column >= 0)
-            add_comparison(c, q->spec, side ? exchanged(x->op) : x->op, column, with->arg);
+    } else if (exchanged(x->op) != FE_OP_COUNT) {
+        take_comparison(c, q, steps, x);
+    } else if (x->op == FE_IN_SET && column >= 0) { /* FE_EQ: from its first element to its last */
+        add_comparison(c, q->spec, FE_EQ, column, x->arg);
+    } else if (x->op == FE_IN && column >= 0) {
+        take_list(c, q->spec, x, column);
     }
 }
 

@@ -215,7 +215,9 @@ static bool check_ends(struct vf *v)
         VF_CHECK(v, PIPELINE_ENDS, e->column >= 0 && e->column < r->table->ncols);
         VF_CHECK(v, PIPELINE_ENDS, pl_column_is_sorted(r->table, e->column));
         VF_CHECK(v, PIPELINE_ENDS, e->arg >= 0 && e->arg < v->spec->nargs);
-        VF_CHECK(v, PIPELINE_ENDS, v->spec->args[e->arg].kind == RT_ARG_CONST);
+        const struct rt_arg *a = &v->spec->args[e->arg];
+        VF_CHECK(v, PIPELINE_ENDS, a->kind == RT_ARG_CONST || (a->kind == RT_ARG_SET && a->nset > 0));
+        VF_CHECK(v, PIPELINE_ENDS, a->phys == RT_I32 || a->phys == RT_I64 || a->phys == RT_I128);
     }
     return true;
 }

@@ -336,7 +336,7 @@ struct rt_access {
  * value of it is compared with. */
 struct rt_end {
     int column;
-    int arg; /* CONST of whole numbers */
+    int arg; /* CONST of whole numbers, or a SET of them, whose first or last element it is */
     bool lower; /* rows pass from there on; else up to there */
     bool strict; /* the value itself does not pass */
 };

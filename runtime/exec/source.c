@@ -4,6 +4,15 @@
 #include "runtime/base/util.h"
 #include "runtime/store/store_column.h"
 
+/* Sets ascend. */
+static hd_i128 end_value(const struct rt_end *e, const struct rt_arg *a)
+{
+    if (a->kind != RT_ARG_SET)
+        return a->i;
+    int at = e->lower ? 0 : a->nset - 1;
+    return a->phys == RT_I32 ? ((const int32_t *)a->set)[at] : ((const int64_t *)a->set)[at];
+}
+
 /* Whether a value lies behind an end, on the side of larger ones. */
 static bool is_behind(const struct rt_end *e, hd_i128 value, hd_i128 of_end)
 {
@@ -30,7 +39,7 @@ struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pi
 {
     struct rt_source_rows all = {rt_fragment_begin(f, n), rt_fragment_end(f, n)}, r = all;
     for (int i = 0; i < p->nends; i++) {
-        uint64_t at = find_end(p, &p->ends[i], s->args[p->ends[i].arg].i, r.begin, r.end);
+        uint64_t at = find_end(p, &p->ends[i], end_value(&p->ends[i], &s->args[p->ends[i].arg]), r.begin, r.end);
         *(p->ends[i].lower ? &r.begin : &r.end) = at;
     }
     r.begin = HD_MAX(all.begin, r.begin / RT_FRAGMENT_ROWS * RT_FRAGMENT_ROWS);

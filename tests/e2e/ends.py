@@ -52,6 +52,9 @@ def condition(rng, rows, column, at, params):
     """Text of a comparison, and itself."""
     values = [r[at] for r in rows]
     v = rng.choice([rng.choice(values), values[0] - 1, values[-1] + 1, rng.randint(values[0], values[-1])])
+    if column in ("id", "k") and rng.random() < 0.25:
+        listed = [v, *rng.choices(values, k=rng.choice((1, 3, 60)))]
+        return f"{column} in ({', '.join(map(str, listed))})", (at, lambda a, b: a in b, set(listed))
     op, literal = rng.choice(list(OPS)), text(column, v)
     if column == "d":
         literal = f"date '{literal}'"
@@ -72,6 +75,11 @@ def call(args, directory, plan, params, threads, fragments):
     return done.stdout.splitlines()[1], json.loads(done.stderr.splitlines()[-1])["pipelines"][0]["source_rows"]
 
 
+def inside(value, op, v):
+    """A list's rows lie between its smallest and its largest value."""
+    return min(v) <= value <= max(v) if isinstance(v, set) else op(value, v)
+
+
 def check(args, rng, rows, directory):
     params, tests = {}, []
     columns = rng.sample([("id", 0), ("k", 1), ("d", 2), ("m", 3)], 2)
@@ -80,7 +88,7 @@ def check(args, rng, rows, directory):
     filters = [t for t, _ in tests] + (["v < 900"] if rng.random() < 0.3 else [])
     rng.shuffle(filters)
     kept = [r for r in rows if all(op(r[at], v) for _, (at, op, v) in tests) and ("v < 900" not in filters or r[4] < 900)]
-    between = sum(all(op(r[at], v) for _, (at, op, v) in tests) for r in rows)
+    between = sum(all(inside(r[at], op, v) for _, (at, op, v) in tests) for r in rows)
     plan = {"heddle": 1, "params": {n: {"type": "int64"} for n in params},
             "root": {"op": "aggregate", "aggs": [{"fn": "count", "as": "n"}, {"fn": "sum", "arg": "v", "as": "s"}],
                      "input": {"op": "scan", "table": "t", "filter": " and ".join(filters)}}}
