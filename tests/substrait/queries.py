@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The queries of TPC-H and TPC-DS, and those of forms.sql, from SQL: planned by DataFusion, run from Substrait, compared with DuckDB's rows.
+"""The queries of TPC-H, JCC-H and TPC-DS, and those of forms.sql, from SQL: planned by DataFusion, run from Substrait, compared with DuckDB's rows.
 
-Usage: queries.py --heddle BIN --suite tpch|tpcds|forms [--sf F] [--queries LIST] [--json] [--keep DIR]
+Usage: queries.py --heddle BIN --suite tpch|jcch|tpcds|forms [--sf F] [--queries LIST] [--json] [--keep DIR]
 
 With --json plans go through Substrait's JSON form, else the binary one. Numbers are equal within what the standard leaves
 free: digits of quotients and averages (docs/substrait.md).
@@ -88,26 +88,28 @@ def tpcds(args, scratch):
     return connection, tables, {f"q{n:02}": sql.rstrip().rstrip(";") for n, sql in texts}
 
 
-def tpch_text(suite, values, name):
-    """Its SQL with the values of its parameters."""
-    import suite as suites
-    types = {n: p["type"] for n, p in json.loads(suite.plan_path(name).read_text(encoding="utf-8")).get("params", {}).items()}
-    sql = (ROOT / "tpch" / "compare" / "sql" / f"{name}.sql").read_text(encoding="utf-8")
-    return re.sub(r"(?<!:):([a-z_0-9]+)", lambda m: suites.literal(values[m[1]], types[m[1]]), sql)
-
-
-def tpch(args, scratch):
+def generated(args, scratch, name, parameters):
+    """A suite whose data Heddle generates, with a class of parameters."""
     import duckdb
     import suite as suites
     if not os.path.exists(f"{scratch}/db"):
         for what in (["--out", f"{scratch}/db"], ["--tbl", f"{scratch}/tbl"]):
-            subprocess.run([args.heddle, "gen", "tpch", "--sf", args.sf, *what], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([args.heddle, "gen", name, "--sf", args.sf, *what], check=True, stdout=subprocess.DEVNULL)
     connection = duckdb.connect()
     suites.load_duckdb(connection, f"{scratch}/tbl")
     tables = json.loads(Path(f"{scratch}/db/catalog.json").read_text(encoding="utf-8"))["tables"]
-    suite = suites.Suite(ROOT / "tpch")
-    values = json.loads((ROOT / "tpch" / "params" / "validation.json").read_text(encoding="utf-8"))
-    return connection, tables, {f"q{n:02}": tpch_text(suite, values.get(f"q{n:02}", {}), f"q{n:02}") for n in range(1, 23)}
+    suite = suites.Suite(ROOT / name)
+    values = suite.parameters(parameters, args.sf)
+    folders = ROOT / name / "sql", suites.SQL
+    return connection, tables, {q: suite.sql(q, values.get(q, {}), folders).strip().rstrip(";") for q in suite.queries}
+
+
+def tpch(args, scratch):
+    return generated(args, scratch, "tpch", "validation")
+
+
+def jcch(args, scratch):
+    return generated(args, scratch, "jcch", "skewed")
 
 
 def forms(args, scratch):
@@ -135,7 +137,7 @@ def one(args, ctx, connection, scratch, name, sql):
 
 
 def run(args, scratch):
-    made = {"tpch": tpch, "tpcds": tpcds, "forms": forms}[args.suite](args, scratch)
+    made = {"tpch": tpch, "jcch": jcch, "tpcds": tpcds, "forms": forms}[args.suite](args, scratch)
     if isinstance(made, str):
         print(f"skipped: {made}")
         return 77
@@ -155,7 +157,7 @@ def run(args, scratch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
-    parser.add_argument("--suite", required=True, choices=("tpch", "tpcds", "forms"))
+    parser.add_argument("--suite", required=True, choices=("tpch", "jcch", "tpcds", "forms"))
     parser.add_argument("--sf", default="0.01")
     parser.add_argument("--queries", default="")
     parser.add_argument("--json", action="store_true")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times of TPC-H's and TPC-DS's queries from SQL (DataFusion, Substrait, Heddle) beside DuckDB's, hot, in turns; and beside those
-of the plans in tpch/plans.
+"""Times of TPC-H's, JCC-H's and TPC-DS's queries from SQL (DataFusion, Substrait, Heddle) beside DuckDB's, hot, in turns; and beside those
+of the plans by hand, which the suites TPC-H and JCC-H have.
 
-Usage: timed.py --heddle BIN --suite tpch|tpcds --keep DIR [--sf F] [--threads N] [--repeat N] [--queries LIST] [--backend cpu|cuda]
+Usage: timed.py --heddle BIN --suite tpch|jcch|tpcds --keep DIR [--sf F] [--threads N] [--repeat N] [--queries LIST] [--backend cpu|cuda]
 
 Data are made in DIR, once. Rows are compared, too. A row per query: milliseconds of Heddle's fastest execution, of DuckDB's, of
-the plan by hand (TPC-H), and the ratios.
+the plan by hand, and the ratios.
 """
 
 import argparse
@@ -17,6 +17,9 @@ from pathlib import Path
 
 import producer
 import queries as suites
+
+
+CLASSES = {"tpch": "validation", "jcch": "skewed"}  # of the parameters
 
 
 def heddle_ms(command, *more):
@@ -31,11 +34,11 @@ def duckdb_ms(connection, sql):
 
 
 def by_hand(args, name):
-    """The plan in tpch/plans with the same parameters, or None."""
-    if args.suite != "tpch":
+    """The suite's plan with the same parameters, or None."""
+    if args.suite not in CLASSES:
         return None
     out = Path(args.keep) / "by_hand.json"
-    subprocess.run([args.heddle, "bench", "tpch", "--db", f"{args.keep}/db", "--queries", name, "--class", "validation", "--backend", args.backend,
+    subprocess.run([args.heddle, "bench", args.suite, "--db", f"{args.keep}/db", "--queries", name, "--class", CLASSES[args.suite], "--backend", args.backend,
                     "--threads", args.threads, "--repeat", args.repeat, "--out", str(out)], check=False, stdout=subprocess.DEVNULL)
     return min(r["execute_ms"] for r in json.loads(out.read_text(encoding="utf-8"))["queries"][0]["runs"])
 
@@ -61,15 +64,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name, default in (("heddle", None), ("keep", None), ("sf", "1"), ("threads", "2"), ("repeat", "3"), ("queries", ""), ("backend", "cpu")):
         parser.add_argument(f"--{name}", default=default, required=default is None)
-    parser.add_argument("--suite", required=True, choices=("tpch", "tpcds"))
+    parser.add_argument("--suite", required=True, choices=("tpch", "jcch", "tpcds"))
     args = parser.parse_args()
     args.json = False
     Path(args.keep).mkdir(exist_ok=True)
-    connection, tables, texts = {"tpch": suites.tpch, "tpcds": suites.tpcds}[args.suite](args, args.keep)
+    connection, tables, texts = {"tpch": suites.tpch, "jcch": suites.jcch, "tpcds": suites.tpcds}[args.suite](args, args.keep)
     connection.execute(f"set threads = {int(args.threads)}")
     ctx = producer.context(tables)
     names = args.queries.split(",") if args.queries else list(texts)
-    print("query   heddle ms  duckdb ms  ratio" + ("   hand ms  ratio" if args.suite == "tpch" else ""))
+    print("query   heddle ms  duckdb ms  ratio" + ("   hand ms  ratio" if args.suite in CLASSES else ""))
     got = [t for t in (measure(args, ctx, connection, n, texts[n]) for n in names) if t]
     sums = [sum(t[i] for t in got) if got and got[0][i] else None for i in range(3)]
     print(f"{len(got)} of {len(names)}: {sums[0]:.1f} {sums[1]:.1f} {sums[0] / sums[1]:.3f}" +
