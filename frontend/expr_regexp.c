@@ -2,6 +2,7 @@
  * part of it (docs/plan.md 2.4). */
 #include <string.h>
 
+#include "frontend/constant.h"
 #include "frontend/expr_node.h"
 #include "frontend/regexp.h"
 
@@ -48,28 +49,39 @@ static int read_flags(struct fe_typing *t, const struct fe_ast *x, const struct 
     return 0;
 }
 
-/* The number of a group: a literal. */
+/* The number of a group: a literal or parameter. */
 static int read_group(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **group)
 {
     *group = fe_settle(t, *group, HD_INT64);
     const struct fe_value *v = &(*group)->value;
-    if ((*group)->op != FE_LIT || v->is_null || v->i < 0 || v->i > FE_REGEXP_MAX_NODES)
-        return fe_ast_fail(x, t->err, "the group is a literal integer, 0 for the whole match");
+    bool integer = hd_type_is_int((*group)->type), later = integer && (*group)->op == FE_PARAM;
+    bool fits = integer && (*group)->op == FE_LIT && !v->is_null && v->i >= 0 && v->i <= FE_REGEXP_MAX_NODES;
+    if (!later && !fits)
+        return fe_ast_fail(x, t->err, "the group is an integer, a literal or a parameter, 0 for the whole match");
+    if (later)
+        HD_TRY(fe_param_stands(&t->params[(*group)->param], FE_CONSTANT_GROUP, t->err));
     *group = fe_cast_to(t, *group, HD_INT64);
     return 0;
+}
+
+/* What the program has to tell, as far as the third argument is known by now. */
+static struct fe_regexp_use use_of(enum fe_op op, struct fe_expr *const *a)
+{
+    if (op == FE_REGEXP_LIKE)
+        return (struct fe_regexp_use){0};
+    if (a[2]->op != FE_LIT)
+        return (struct fe_regexp_use){.span = true};
+    if (op == FE_REGEXP_EXTRACT)
+        return fe_regexp_extracting((int)a[2]->value.i);
+    return fe_regexp_replacing(a[2]->value.is_null ? "" : a[2]->value.s, a[2]->value.n);
 }
 
 static int check_pattern(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *const *a)
 {
     struct fe_regexp_error e;
-    struct fe_regexp_use use = {0};
+    const struct fe_regexp_use use = use_of(x->op, a);
     size_t size;
     const struct fe_expr *pattern = a[1];
-    if (x->op == FE_REGEXP_EXTRACT)
-        use = fe_regexp_extracting((int)a[2]->value.i);
-    else if (x->op != FE_REGEXP_LIKE)
-        use = a[2]->op == FE_LIT ? fe_regexp_replacing(a[2]->value.is_null ? "" : a[2]->value.s, a[2]->value.n)
-                                 : (struct fe_regexp_use){.span = true};
     if (pattern->op == FE_PARAM || fe_regexp_compile(t->arena, pattern->value.s, pattern->value.n, &use, &size, &e))
         return 0;
     return fe_ast_fail(x, t->err, "regular expression, byte %zu: %s", e.at + 1, e.message);

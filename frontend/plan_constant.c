@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/plan_read.h"
+#include "frontend/regexp.h"
 #include "frontend/value.h"
 
 static const struct {
@@ -32,7 +33,7 @@ bool fe_constant_fits(enum fe_constant place, const struct fe_value *v)
 {
     bool format = place == FE_CONSTANT_FORMAT || place == FE_CONSTANT_READING;
     if (v->is_null)
-        return format || place == FE_CONSTANT_DIGITS;
+        return format || place == FE_CONSTANT_DIGITS || place == FE_CONSTANT_GROUP;
     if (format)
         return is_format(v, place == FE_CONSTANT_FORMAT ? FE_STRFTIME_LETTERS : FE_STRPTIME_LETTERS);
     if (place == FE_CONSTANT_SEPARATOR)

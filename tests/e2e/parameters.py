@@ -206,6 +206,11 @@ def functions():
                                          "regexp_replace(s, :p, '<>', 'g')"),
                "select id, regexp_matches(s, 'No|X', {f} || 's'), regexp_matches(s, {p}, {f} || 's'), regexp_matches(s, {p}, 'is'), regexp_extract(s, '(N)(o)', 2, {f} || 's'), "
                "regexp_replace(s, {p}, '<>', 'g') from t", [{"p": "O", "f": "i"}, {"p": "o", "f": ""}, {"p": "[a-z]+T", "f": "i"}], False)
+    # DuckDB gives an empty text for a group that is NULL; here NULL gives NULL
+    grouped = {"p": {"type": "string"}, "k": {"type": "int32"}, "m": {"type": "int64", "nullable": True}}
+    yield Case("groups", grouped, project("regexp_extract(s, '(.)(.)?(t)?', :k)", "regexp_extract(s, :p, :k, 'i')", "coalesce(regexp_extract(s, '(o)(.)', :m), '-')"),
+               "select id, regexp_extract(s, '(.)(.)?(t)?', {k}, 's'), regexp_extract(s, {p}, {k}, 'is'), case when {m} is null then '-' else coalesce(regexp_extract(s, '(o)(.)', {m}::integer, 's'), '-') end from t",
+               [{"p": "(N|S)(O)", "k": 2, "m": 1}, {"p": "o", "k": 0, "m": 0}, {"p": "(a(.))", "k": 1, "m": None}, {"p": "(s)(.)(.)", "k": 3, "m": 2}], False)
     yield Case("flags of a replacement", {"f": {"type": "string"}}, project("regexp_replace(s, 'O', '<>', :f)"),
                "select id, regexp_replace(s, 'O', '<>', {f} || 's') from t", [{"f": v} for v in ("", "g", "i", "gi")], False)
     yield Case("width_bucket", {"p": {"type": "int64"}, "n": {"type": "int32"}}, project("width_bucket(i, -5, :p, :n)"),
