@@ -172,6 +172,17 @@ class Parameters(cli.CliTest):
         self.fail_cli("run", "p.json", "-p", "@nowhere.json")
 
 
+    def test_group_that_the_pattern_lacks(self):
+        """Known once both are: when the plan is made with their values."""
+        self.write("g.json", cli.plan(
+            {"op": "project", "exprs": [{"expr": "regexp_extract(s, :p, :k)", "as": "x"}],
+             "input": {"op": "values", "columns": [{"name": "s", "type": "string"}], "rows": [["no 17"]]}},
+            params={"p": {"type": "string", "default": "([a-z]+) ([0-9]+)"}, "k": {"type": "int32"}}))
+        self.assertEqual(self.run_cli("run", "g.json", "-f", "csv", "-p", "k=2")[0], "x\n17\n")
+        for bound in (["k=3"], ["k=1", "-p", "p=[a-z]+"]):
+            err = self.fail_cli("run", "g.json", "-p", *bound)
+            self.assertEqual(err, "$.root.exprs[0].expr: regular expression, byte 1: the pattern has no group of that number")
+
     def test_params_prints_what_a_plan_takes(self):
         out, err = self.run_cli("params", "tpch", "--class", "normal", "--seed", "7")
         self.assertEqual(err, "")

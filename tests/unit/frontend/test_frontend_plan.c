@@ -164,6 +164,9 @@ static void constants_are_bound(void **state)
         {"d", "38", NULL},
         {"d", "39", "an integer from -18 to 38, the digits of round"},
         {"d", "-19", "an integer from -18 to 38, the digits of round"},
+        {"g", "20000", NULL},
+        {"g", "20001", "an integer from 0 to 20000, the group of regexp_extract"},
+        {"g", "-1", "an integer from 0 to 20000, the group of regexp_extract"},
         {"f", "100%%", NULL},
         {"f", "%f%", "a format of strptime, with one of YmdHMSfybBpIejaAuw% behind each %"},
         {"f", "%U", "a format of strptime, with one of YmdHMSfybBpIejaAuw% behind each %"},
@@ -171,9 +174,11 @@ static void constants_are_bound(void **state)
     };
     static const char plan[] =
         "{\"heddle\":1,\"params\":{\"n\":{\"type\":\"int32\"},\"k\":{\"type\":\"int64\"},\"d\":{\"type\":\"int32\"},"
+        "\"g\":{\"type\":\"int64\"},"
         "\"f\":{\"type\":\"string\",\"nullable\":true}},\"root\":{\"op\":\"limit\",\"limit\":\":n\",\"input\":{\"op\":"
         "\"window\",\"order\":[\"r_name\"],\"functions\":[{\"fn\":\"ntile\",\"n\":{\"param\":\"k\"},\"as\":\"t\"}],"
         "\"input\":{\"op\":\"project\",\"keep\":true,\"exprs\":[{\"expr\":\"round(1.25, :d)\",\"as\":\"r\"},"
+        "{\"expr\":\"regexp_extract(r_name, '(A)', :g)\",\"as\":\"q\"},"
         "{\"expr\":\"strptime(r_name, :f)\",\"as\":\"p\"}],\"input\":{\"op\":\"scan\",\"table\":\"region\"}}}}}";
     struct fixture *f = *state;
     struct fe_plan *p = must_read(f, plan);
