@@ -176,7 +176,8 @@ static void add_accumulators_method(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void add_accumulators(%s &row, const %s &from) const",
             cu_row(u, u->pipeline->sink.state), cu_accumulators_type(u));
     cu_open(u->out, "{");
-    if (u->place->marks) { /* a store to a row that many warps add to holds their additions up */
+    /* A store to a row that many warps add to holds their additions up. */
+    if (u->place->marks && cu_has_flag(cu_sink_state(u))) {
         cu_open(u->out, "if (!row.present)");
         cu_line(u->out, "row.present = 1;");
         u->out->indent--;

@@ -65,6 +65,7 @@ const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int fi
 /* both as a value. */
 const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int field, const char *row);
 const char *cu_present(struct cu_unit *u, int state, const char *row); /* not 0 in rows that have a group */
+bool cu_has_flag(const struct rt_state *st); /* rows have a byte for that, which who adds to them sets */
 const char *cu_state(struct cu_unit *u, int state);
 const char *cu_row(struct cu_unit *u, int state); /* its row structure, which is now needed */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state);

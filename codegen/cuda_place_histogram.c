@@ -29,7 +29,8 @@ static void count_methods(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void add_count(u32 group, u32 counted) const");
     cu_open(u->out, "{");
     cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipeline->sink.state));
-    cu_line(u->out, "row.present = 1;");
+    if (cu_has_flag(cu_sink_state(u)))
+        cu_line(u->out, "row.present = 1;");
     cu_add_field(u, 0, "(i64)counted");
     cu_close(u->out, "}");
     cu_blank(u->out);

@@ -7,11 +7,15 @@
 /* Once per visit and group: what its first lane stores. */
 static void store_first(struct cu_unit *u)
 {
-    if (u->pipeline->sink.kind != PL_SINK_AGG_DENSE)
+    bool flag = cu_has_flag(cu_sink_state(u)), stored = false;
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        stored |= cu_is_stored(u, i);
+    if (u->pipeline->sink.kind != PL_SINK_AGG_DENSE || !(flag || stored))
         return;
     cu_open(u->out, "if (group_lanes.first) {");
     cu_line(u->out, "%s &row = *group;", cu_row(u, u->pipeline->sink.state));
-    cu_line(u->out, "row.present = 1;");
+    if (flag)
+        cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (cu_is_stored(u, i)) {
             cu_open(u->out, "if (!hdd_is_null(%s))", cu_out_name(u, i));
@@ -192,7 +196,7 @@ const struct cu_place cu_place_memory = {
 static void add_row(struct cu_unit *u)
 {
     const struct rt_state *st = cu_sink_state(u);
-    if (u->pipeline->sink.kind == PL_SINK_AGG_DENSE)
+    if (cu_has_flag(st))
         cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
@@ -264,7 +268,8 @@ static void visit_block(struct cu_unit *u)
 static void finish_block(struct cu_unit *u)
 {
     cu_line(u->out, "(void)shared;");
-    flush_rows(u, "block_local", "block_local.range", "block_local.rows[i].present", "sink[i]");
+    const char *used = cu_present(u, u->pipeline->sink.state, "block_local.rows[i]");
+    flush_rows(u, "block_local", "block_local.range", used, "sink[i]");
 }
 
 const struct cu_place cu_place_block = {

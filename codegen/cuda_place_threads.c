@@ -99,7 +99,8 @@ static void finish_lanes(struct cu_unit *u)
     cu_open(u->out, "if (!hdd_any(lanes.seen.has(group)))");
     cu_line(u->out, "continue;");
     u->out->indent--;
-    cu_line(u->out, "row.present = 1;");
+    if (cu_has_flag(st))
+        cu_line(u->out, "row.present = 1;");
     if (cu_has_accumulators(u))
         cu_line(u->out, "%s mine;", cu_accumulators_type(u));
     for (int i = 0; i < u->pipeline->sink.nouts; i++) {
@@ -173,7 +174,8 @@ static void store_run(struct cu_unit *u)
     cu_line(u->out, "HDD_MEMBER void store_run(%s &to, const %s &from) const", type, cu_accumulators_type(u));
     cu_open(u->out, "{");
     cu_line(u->out, "%s row = %s();", type, type);
-    cu_line(u->out, "row.present = 1;");
+    if (cu_has_flag(st))
+        cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
         cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_accumulator_name(u, i));

@@ -194,7 +194,7 @@ static void sink_groups(struct cu_unit *u)
         find_scalar(u);
     cu_line(u->out, "const hdd_group_lanes group_lanes(group, %s);",
             kind == PL_SINK_AGG_HASH ? "found.lanes" : "hdd_same_row(group)");
-    if (kind == PL_SINK_AGG_DENSE) {
+    if (cu_has_flag(cu_sink_state(u))) {
         cu_open(u->out, "if (group_lanes.first)");
         cu_line(u->out, "group->present = 1;");
         u->out->indent--;

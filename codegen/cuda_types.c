@@ -89,7 +89,13 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
 const char *cu_present(struct cu_unit *u, int state, const char *row)
 {
     const struct rt_state *st = &u->spec->states[state];
-    return hd_asprintf(u->arena, "%s.%s", row, st->word ? cu_field(u, st, 0) : "present");
+    int field = rt_state_presence(st);
+    return hd_asprintf(u->arena, "%s.%s", row, field >= 0 ? cu_field(u, st, field) : "present");
+}
+
+bool cu_has_flag(const struct rt_state *st)
+{
+    return st->kind == RT_STATE_AGG_DENSE && rt_state_presence(st) < 0;
 }
 
 const char *cu_state(struct cu_unit *u, int state)
@@ -131,7 +137,7 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
     *n = 0;
     if (st->kind == RT_STATE_HASH || (st->kind == RT_STATE_AGG_HASH && !st->word))
         add_member(u, m, n, 0, "u64", "hash");
-    if (st->kind == RT_STATE_AGG_DENSE)
+    if (cu_has_flag(st))
         add_member(u, m, n, 0, "u8", "present");
     for (int i = 0; i < st->nfields; i++) {
         const struct rt_field *f = &st->fields[i];

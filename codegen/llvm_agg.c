@@ -50,9 +50,11 @@ static LLVMValueRef dense_row(struct cg_fn *f, LLVMValueRef index)
     return l_row(f, f->sink->rows, index, f->sink->st->stride);
 }
 
+/* Where a field says it, what is added does. */
 static void mark_existing(struct cg_fn *f, LLVMValueRef row)
 {
-    l_store(f, LLVMConstInt(f->m->i8, 1, false), row, 1);
+    if (rt_state_presence(f->sink->st) < 0)
+        l_store(f, LLVMConstInt(f->m->i8, 1, false), row, 1);
 }
 
 /* Writes the image of the current dense group back, if there is one. */

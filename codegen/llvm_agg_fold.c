@@ -276,7 +276,8 @@ static void share_all(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
 void cg_fold_shared(struct cg_fn *f, LLVMValueRef row, LLVMValueRef image)
 {
     if (all_sums(f->sink->s)) {
-        store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingMonotonic);
+        if (rt_state_presence(f->sink->st) < 0)
+            store_atomic_byte(f, row, ROW_EXISTS, LLVMAtomicOrderingMonotonic);
         share_all(f, row, image);
         return;
     }

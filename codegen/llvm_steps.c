@@ -195,13 +195,22 @@ static void step_test(struct cg_fn *f, const struct pl_step *s)
     l_need(f, s->negate ? l_not(f, hit) : hit, f->next, "tested");
 }
 
+static LLVMValueRef has_group(struct cg_fn *f, const struct rt_state *st, LLVMValueRef row)
+{
+    int field = rt_state_presence(st);
+    if (field < 0)
+        return l_ne(f, l_load_const(f, f->m->i8, row, 1), LLVMConstInt(f->m->i8, 0, false));
+    struct cg_val v = cg_load_field(f, &st->fields[field], row, true);
+    return l_ne(f, v.v, cg_const(f, st->fields[field].phys, 0));
+}
+
 static void step_present(struct cg_fn *f, const struct pl_step *s)
 {
     const struct rt_state *st = &f->m->prog->spec->states[s->state];
     LLVMValueRef i = cg_row_index(f, s->row_slot), there;
     if (st->kind == RT_STATE_AGG_DENSE) {
         LLVMValueRef row = l_row(f, cg_arg_ptr(f, s->a_rows), i, st->stride);
-        there = l_ne(f, l_load_const(f, f->m->i8, row, 1), LLVMConstInt(f->m->i8, 0, false));
+        there = has_group(f, st, row);
     } else {
         there = cg_test_bit(f, cg_arg_ptr(f, s->a_bits), i, true);
     }

@@ -73,6 +73,7 @@ struct acc {
     int field, high; /* high: of the values' high words, -1 none */
     struct pl_range range, high_range;
     bool unchecked;
+    bool counts; /* not 0 in any group that has a row */
 };
 
 /* Where the accumulators of an aggregate go. */
@@ -145,6 +146,7 @@ static int add_sum(struct open_pipeline *p, const struct target *t, const struct
         add_halves(t, a, v, out);
         return 0;
     }
+    out->counts = !v.nullable && v.range.known && v.range.lo > 0;
     out->field = add_sum_of(t, a, "sum", v, &out->range);
     out->unchecked = leaves_type(&sum, a->type);
     return 0;
@@ -175,6 +177,7 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
         v.range = (struct pl_range){true, 0, t->max_rows < 9e18 ? (hd_i128)t->max_rows : INT64_MAX};
     }
     out->range = v.range;
+    out->counts = a->fn == FE_AGG_COUNT_STAR;
     out->field = add_field(t, a, fe_agg_name(a->fn), expr, max, v);
     return 0;
 }
@@ -208,6 +211,14 @@ static void add_key(struct ctx *c, struct pl_sink *k, struct pl_val v)
     sink_add(c, k, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
 }
 
+/* A count of rows, or a sum of what is above 0, tells groups that exist from others: rows need no flag then. */
+static void choose_presence(struct rt_state *st, const struct acc *accs, int n)
+{
+    for (int i = 0; i < n && st->kind == RT_STATE_AGG_DENSE && !st->presence; i++)
+        if (accs[i].counts && st->fields[accs[i].field].phys == RT_I64)
+            st->presence = 1 + accs[i].field;
+}
+
 static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct acc *accs,
                       struct kept *any)
 {
@@ -235,6 +246,7 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     struct target t = {c, st, k, d->nkept > 0, s->max_rows};
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
+    choose_presence(&c->states.v[st], accs, g->naggs);
     keep_chosen(c, g->any, g->nany, d->any_by_row, any);
     HD_TRY(keep_store(c, p, any, st, RT_MERGE_ANY, FE_AGG_ANY, k));
     pb_state_layout(c, st);

@@ -345,8 +345,9 @@ void pb_state_layout(struct ctx *c, int state)
 {
     struct rt_state *s = &c->states.v[state];
     int at = rt_state_head(s), align = 8, first = s->word;
+    bool flag = at == 1;
     static const int sizes[] = {16, 8, 4, 1};
-    if (at == 1) { /* the flag shares its word with small fields: place those first */
+    if (flag) { /* the flag shares its word with small fields: place those first */
         for (int i = 0; i < s->nfields; i++)
             if (s->fields[i].valid_offset >= 0)
                 s->fields[i].valid_offset = at++;
@@ -367,7 +368,7 @@ void pb_state_layout(struct ctx *c, int state)
             s->fields[i].offset = at;
             at += size;
         }
-    if (s->kind != RT_STATE_AGG_DENSE)
+    if (!flag)
         for (int i = 0; i < s->nfields; i++)
             if (s->fields[i].valid_offset >= 0)
                 s->fields[i].valid_offset = at++;

@@ -300,6 +300,8 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
         hd_strbuf_addc(o, '}');
     hd_strbuf_adds(o, s->unique ? " unique" : "");
     hd_strbuf_adds(o, s->dedupe ? " dedupe" : "");
+    if (s->presence)
+        hd_strbuf_addf(o, " present by %s", s->fields[s->presence - 1].name);
     hd_strbuf_adds(o, s->shared ? " shared" : "");
     hd_strbuf_adds(o, s->track_matches ? " matches" : "");
     if (s->partition.cpu_bits || s->partition.gpu_bits)

@@ -263,12 +263,20 @@ static bool claim(unsigned char *bytes, int stride, int at, int n)
     return true;
 }
 
+static bool says_presence(const struct rt_state *st)
+{
+    int f = st->presence - 1;
+    return st->merge[f] == RT_MERGE_SUM && st->fields[f].phys == RT_I64 && st->fields[f].valid_offset < 0;
+}
+
 static bool check_layout(struct vf *v, const struct rt_state *st)
 {
     int align = 8, head = rt_state_head(st);
     for (int i = 0; i < st->nfields; i++)
         align = st->fields[i].phys == RT_I128 ? 16 : align;
     VF_CHECK(v, STATE_STRIDE, st->stride > 0 && st->stride % align == 0);
+    VF_CHECK(v, STATE_PRESENCE, st->presence >= 0 && st->presence <= st->nfields);
+    VF_CHECK(v, STATE_PRESENCE, !st->presence || (st->kind == RT_STATE_AGG_DENSE && says_presence(st)));
     unsigned char *bytes = HD_NEWN(v->arena, unsigned char, st->stride);
     VF_CHECK(v, STATE_LAYOUT, claim(bytes, st->stride, 0, head));
     for (int i = 0; i < st->nfields; i++) {

@@ -48,7 +48,12 @@ bool rt_state_aggregates(enum rt_state_kind k)
 
 int rt_state_head(const struct rt_state *s)
 {
-    return s->word ? 0 : states[s->kind].head;
+    return s->word || s->presence ? 0 : states[s->kind].head;
+}
+
+int rt_state_presence(const struct rt_state *s)
+{
+    return s->word ? 0 : s->presence - 1;
 }
 
 bool rt_state_has_gaps(const struct rt_state *s)

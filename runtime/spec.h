@@ -114,6 +114,8 @@ enum rt_filling rt_state_filling(enum rt_state_kind k);
 bool rt_state_aggregates(enum rt_state_kind k);
 struct rt_state;
 int rt_state_head(const struct rt_state *s);
+/* The field that is not 0 in rows that have a group, of states with gaps; -1: byte 0 of a row is it. */
+int rt_state_presence(const struct rt_state *s);
 bool rt_state_has_gaps(const struct rt_state *s); /* rows without a group may be among those of the groups */
 
 enum rt_finish_op {
@@ -178,6 +180,7 @@ struct rt_state {
                              passed over */
     int stride; /* bytes of a row, a multiple of 8 (16 if an I128 field) */
     uint64_t range; /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
+    int presence; /* AGG_DENSE: 1 + integer field that is not 0 where the group exists; 0: byte 0 of a row says so */
     bool shared; /* AGG_DENSE: one array updated with atomics instead of one per thread */
     bool word; /* AGG_HASH on a GPU: the key is one int64, never 0, at offset 0; rows are slots while they are
                           filled, those with a key of 0 are free */

@@ -147,7 +147,16 @@ struct dense_merge {
     struct rt_cut cut;
 };
 
-/* One range of indexes, all copies into the first. Byte 0 of a row: the group exists. */
+static bool has_group(const struct rt_state *s, const unsigned char *row)
+{
+    static const unsigned char zero[16];
+    int field = rt_state_presence(s);
+    if (field < 0)
+        return row[0] != 0;
+    return memcmp(row + s->fields[field].offset, zero, (size_t)rt_phys_size(s->fields[field].phys)) != 0;
+}
+
+/* One range of indexes, all copies into the first. */
 static void merge_range(void *context, struct rt_worker *w, uint64_t task)
 {
     struct dense_merge *m = context;
@@ -159,9 +168,9 @@ static void merge_range(void *context, struct rt_worker *w, uint64_t task)
         for (uint64_t i = task * m->cut.size; i < rt_cut_end(&m->cut, task); i++) {
             unsigned char *dst = m->v->rows + i * stride;
             const unsigned char *src = from + i * stride;
-            if (!src[0])
+            if (!has_group(s, src))
                 continue;
-            if (dst[0])
+            if (has_group(s, dst))
                 rt_merge_row(s, dst, src);
             else
                 memcpy(dst, src, stride);

@@ -87,7 +87,7 @@ static int begin_merge(struct merge *m, uint64_t n, struct hd_err *err)
     m->p.to = e->v->rows_at.address;
     m->p.n = n;
     m->p.stride = (hdd_u32)s->stride;
-    m->p.flagged = s->kind == RT_STATE_AGG_DENSE;
+    m->p.flagged = s->kind == RT_STATE_AGG_DENSE && rt_state_presence(s) < 0;
     m->p.word = s->word;
     m->p.blocks = rt_finish_blocks(e->x, n, RT_FINISH_THREADS);
     HD_TRY(take_fields(m, err));

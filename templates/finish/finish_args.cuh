@@ -426,7 +426,7 @@ struct hdd_merge_args {
     hdd_u64 more; // address of the fields if they are more than HDD_INLINE_FIELDS
     hdd_u32 blocks, nfields, stride;
     hdd_u32 word; // rows begin with a word that is their key, not with their hash
-    hdd_u32 flagged; // byte 0 of a row says whether the group exists
+    hdd_u32 flagged; // byte 0 of a row says whether the group exists; else a row without one changes nothing
     struct hdd_merge_field field[HDD_INLINE_FIELDS];
 };
 

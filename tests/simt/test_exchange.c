@@ -299,13 +299,14 @@ static void groups_are_merged(int nkeys, int nsums, int n0, int from, int n1)
     bench_release(&b);
 }
 
-/* Groups by index, of which each side has some. */
-static void places_are_merged(int range)
+/* Groups by index, of which each side has some; presence: a sum says which, else a flag. */
+static void places_are_merged(int range, bool presence)
 {
     struct bench b;
     struct rt_piece texts;
     uint64_t n;
     bench_init(&b, range ? RT_STATE_AGG_DENSE : RT_STATE_AGG_SCALAR);
+    b.s.presence = presence;
     add_fields(&b, 0, SUMS);
     b.s.range = (uint64_t)range;
     size_t stride = (size_t)b.s.stride;
@@ -322,9 +323,10 @@ static void places_are_merged(int range)
     memcpy(want, half[0], stride * (size_t)rows);
     for (int i = 0; i < rows; i++) {
         unsigned char *to = want + (size_t)i * stride, *from = half[1] + (size_t)i * stride;
-        if (range && !to[0])
+        bool flag = range && !presence;
+        if (flag && !to[0])
             memcpy(to, from, stride);
-        else if (!range || from[0])
+        else if (!flag || from[0])
             rt_merge_row(&b.s, to, from);
     }
     gather_and_finish(&b);
@@ -430,8 +432,9 @@ int main(void)
         groups_are_merged(0, 5, 0, 0, 40);
         groups_are_merged(0, 1, 1, 0, 1);
         groups_are_merged(2, 5, 40, 0, 0);
-        places_are_merged(0);
-        places_are_merged(500);
+        places_are_merged(0, false);
+        places_are_merged(500, false);
+        places_are_merged(500, true);
         rows_are_appended(10, 1000, -1, 0);
         rows_are_appended(0, 3, -1, 0);
         rows_are_appended(5, 8, 8, 0); /* neither side keeps more than the limit */
