@@ -83,11 +83,25 @@ static void add_bit(struct hdd_row_bits_args *p, int row, int packed)
     p->piece[k].mask |= UINT64_C(1) << packed;
 }
 
+/* Bits of rows that belong to a field. Between fields there may be bytes that nobody writes, where any two rows may
+ * differ. */
+static void field_bits(const struct rt_state *s, uint64_t bits[HDD_ROW_WORDS])
+{
+    memset(bits, 0, HDD_ROW_WORDS * sizeof *bits);
+    for (int at = 0;; at++) {
+        struct row_bit b = row_bit(s, at);
+        if (b.at < 0)
+            return;
+        bits[b.at / WORD_BITS] |= UINT64_C(1) << b.at % WORD_BITS;
+    }
+}
+
 /* Bits that differ come from the key, inverted ones with a one in base; the others are those of the first row. */
 static void pieces_of(const struct rt_state *s, const struct hdd_extract_args *e, const uint64_t *first,
                       struct hdd_row_bits_args *p)
 {
-    uint64_t from_key[HDD_ROW_WORDS] = {0}, inverted[HDD_ROW_WORDS] = {0};
+    uint64_t from_key[HDD_ROW_WORDS] = {0}, inverted[HDD_ROW_WORDS] = {0}, fields[HDD_ROW_WORDS];
+    field_bits(s, fields);
     for (unsigned r = 0; r < e->nruns; r++)
         for (int k = 0; k < e->run[r].length; k++) {
             struct row_bit b = row_bit(s, (int)e->run[r].word * WORD_BITS + WORD_BITS - 1 - (e->run[r].shift + k));
@@ -99,7 +113,7 @@ static void pieces_of(const struct rt_state *s, const struct hdd_extract_args *e
         }
     for (int w = 0; w < HDD_ROW_WORDS; w++) {
         p->base[w] = (first[w] & ~from_key[w]) | inverted[w];
-        p->outside[w] = ~from_key[w];
+        p->outside[w] = fields[w] & ~from_key[w];
     }
 }
 

@@ -390,8 +390,12 @@ static int order_many(struct ordering *o, struct hd_err *err)
     HD_TRY(survey(o, 1, err));
     if (o->npacked == 0)
         return copy_equal(o, err);
-    if (!first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1)
-        return sort_narrow(o, &done, err);
+    if (!first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1) {
+        bool missed;
+        HD_TRY(sort_narrow(o, &missed, err));
+        HD_ASSERT(!missed); /* all rows were looked at */
+        return 0;
+    }
     if (!first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
     HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));

@@ -14,13 +14,21 @@
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { GUARD = 256, GUARD_BYTE = 0xa5, FRESH_BYTE = 0xcd };
+enum { GUARD = 256, GUARD_BYTE = 0xa5 };
 
 struct sim_buffer {
     struct sim_buffer *next;
     unsigned char *base; /* guard, n bytes, guard */
     size_t n;
 };
+
+/* As memory that others have used: no two words are alike. */
+static void fill_fresh(unsigned char *p, size_t n)
+{
+    uint64_t word = UINT64_C(0xcdcdcdcdcdcdcdcd);
+    for (size_t at = 0; at < n; at += sizeof word, word += UINT64_C(0x9e3779b97f4a7c15))
+        memcpy(p + at, &word, n - at < sizeof word ? n - at : sizeof word);
+}
 
 /* ---- of a device ------------------------------------------------------------------------- */
 
@@ -67,7 +75,7 @@ int sim_alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *e
         return HD_FAIL(err, RESOURCE, NULL, "the device has no %zu bytes left", n);
     }
     *b = (struct sim_buffer){.next = e->buffers, .base = p, .n = n};
-    memset(b->base + GUARD, FRESH_BYTE, n);
+    fill_fresh(b->base + GUARD, n);
     set_guard(b->base);
     set_guard(b->base + GUARD + n);
     e->buffers = b;
@@ -167,7 +175,7 @@ int sim_host_alloc(struct rt_device *d, size_t n, void **p, struct hd_err *err)
     HD_TRY(rt_device_alive(d, err));
     if (posix_memalign(&fresh, page(), HD_MAX(n, (size_t)1)) != 0)
         return HD_FAIL(err, RESOURCE, NULL, "no memory to lock");
-    memset(fresh, FRESH_BYTE, n);
+    fill_fresh(fresh, n);
     if (add_locked(d, fresh, n, false, err) != 0) {
         free(fresh);
         return -1;

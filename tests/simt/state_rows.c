@@ -101,6 +101,17 @@ static void put_value(struct table *t, enum rt_phys p, unsigned char *at, uint64
     }
 }
 
+/* Bytes between fields are whatever was there; values of fields that are NULL are zeros. */
+static void draw_bytes(const struct table *t, unsigned char *row)
+{
+    for (int i = 0; i < t->s.stride; i++)
+        row[i] = (unsigned char)(draw() >> 32);
+    for (int f = 0; f < t->s.nfields; f++) {
+        enum rt_phys p = t->s.fields[f].phys;
+        memset(row + t->s.fields[f].offset, 0, (size_t)(p == RT_STR ? 16 : rt_phys_size(p)));
+    }
+}
+
 void draw_rows(struct table *t, uint64_t n, uint64_t kinds)
 {
     t->n = n;
@@ -108,6 +119,7 @@ void draw_rows(struct table *t, uint64_t n, uint64_t kinds)
     for (uint64_t r = 0; r < n; r++) {
         unsigned char *row = t->rows + r * (uint64_t)t->s.stride;
         int32_t id = (int32_t)r;
+        draw_bytes(t, row);
         for (int f = 0; f + 1 < t->s.nfields; f++) {
             const struct rt_field *d = &t->s.fields[f];
             bool valid = d->valid_offset < 0 || draw() % 5 != 0;
