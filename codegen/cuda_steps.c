@@ -7,6 +7,11 @@
 
 static void row_ends_unless(struct cu_unit *u, const char *condition)
 {
+    if (u->folding) {
+        cu_line(u->out, "if (!(%s))", condition);
+        cu_line(u->out, "    continue;");
+        return;
+    }
     cu_line(u->out, "live = %s;", condition);
     cu_unguard(u);
 }
@@ -314,6 +319,17 @@ static void step_search(struct cu_unit *u, const struct pl_step *s, int number)
             number);
 }
 
+/* ---- folds -------------------------------------------------------------------------------- */
+
+/* A parent without children ends. */
+static void step_fold(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    row_ends_unless(u, hd_asprintf(u->arena, "hdd_expand_parent(%s, %s).n > 0", cu_arg(u, s->a_offsets),
+                                   cu_slot(u, s->row_slot)));
+    cu_guard(u);
+    cu_fold_open(u, s, number);
+}
+
 /* ---- match bits, presence --------------------------------------------------------------- */
 
 static void step_mark(struct cu_unit *u, const struct pl_step *s)
@@ -375,6 +391,9 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
+    case PL_STEP_FOLD: step_fold(u, s, number); return;
+    case PL_STEP_FOLD_ADD: cu_fold_add(u, s); return;
+    case PL_STEP_FOLD_END: cu_fold_close(u); return;
     case PL_STEP_SEARCH: step_search(u, s, number); return;
     case PL_STEP_MARK: step_mark(u, s); return;
     case PL_STEP_TEST: step_test(u, s); return;

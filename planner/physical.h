@@ -165,6 +165,7 @@ struct pl_node {
             int n, first; /* columns are numbered from `first` */
             const struct fe_expr **v;
             double *share; /* of the rows, estimated, for which each holds */
+            int by_parent; /* SCAN: 1 + the foreign key by which rows come parent by parent, inside a fold; 0: as they lie */
         } filter; /* SCAN: of its filter; FILTER */
         struct pl_join join;
         struct {

@@ -1,0 +1,143 @@
+/* Folds before there are pipelines: whether the groups of a grouping are the parents of the rows of a scanned table,
+ * whose children lie together and are few, and what is known of them then. */
+#include "planner/flow_fold.h"
+
+#include "planner/flow_rows.h"
+#include "planner/handle.h"
+#include "planner/known.h"
+#include "planner/physical.h"
+
+enum { FOLD_ITEMS = 16, FOLD_CONDITIONS = 16 }; /* code of bounded size */
+
+/* The scan whose rows, filtered and projected, are the node's input; NULL: other operators are between. */
+static struct pl_node *scan_below(const struct pl_node *n, int *conditions)
+{
+    struct pl_node *in = n->inputs[0];
+    *conditions = 0;
+    for (; in->op == PL_NODE_FILTER || in->op == PL_NODE_PROJECT; in = in->inputs[0])
+        *conditions += in->op == PL_NODE_FILTER ? in->u.filter.n : 0;
+    if (in->op != PL_NODE_SCAN)
+        return NULL;
+    *conditions += in->u.filter.n;
+    return in;
+}
+
+/* The indexed foreign key of the scanned table that is the only key of the groups; -1: none. */
+static int key_of_groups(const struct stream *s, const struct stage *g)
+{
+    const struct handle *k = g->nkeys == 1 ? g->kept[0] : NULL;
+    if (!k || k->kind != H_COLUMN || !s->at->source || k->row != s->at->source)
+        return -1;
+    for (int i = 0; i < k->table->nfks; i++) {
+        const struct fe_foreign_key *fk = &k->table->fks[i];
+        if (fk->n_columns == 1 && fk->columns[0] == k->column && fk->offsets)
+            return i;
+    }
+    return -1;
+}
+
+static const char *no_children(struct ctx *c, const struct handle *k, const struct fe_foreign_key *fk)
+{
+    const struct fe_table_column *child = &k->table->cols[k->column], *parent = &fk->parent->cols[fk->parent_columns[0]];
+    if (fk->child_rows)
+        return "children do not lie in the order of their parents";
+    if (child->facts.nulls != 0)
+        return "rows without a parent are a group, too";
+    if (!hd_type_eq(child->type, parent->type) || hd_type_is_float(child->type))
+        return "the keys' types differ";
+    if (fk->max_children < 0 || fk->max_children > PL_FOLD_CHILDREN)
+        return hd_asprintf(c->a, "a parent has up to %lld children", (long long)fk->max_children);
+    return NULL;
+}
+
+static int no_item(struct ctx *c, const struct agg_item *a, double rows, const char **why)
+{
+    struct pl_val v;
+    switch (a->fn) {
+    case FE_AGG_COUNT:
+    case FE_AGG_COUNT_STAR:
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR: return 0;
+    case FE_AGG_SUM:
+        HD_TRY(known_value(c, a->arg, &v));
+        if (a->high || !sum_known(a, rows, &v))
+            *why = "a sum may be too wide";
+        return 0;
+    case FE_AGG_MIN:
+    case FE_AGG_MAX:
+        HD_TRY(known_value(c, a->arg, &v));
+        if (v.phys == RT_STR)
+            *why = "a minimum or maximum of strings";
+        return 0;
+#define T_AGG(id, ...) case FE_AGG_##id:
+#include "frontend/aggs_said.def"
+    case FE_AGG_AVG:
+    case FE_AGG_ANY:
+    case FE_AGG_COUNT_OF: break;
+    }
+    *why = "an aggregate that folds do not know";
+    return 0;
+}
+
+int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_fold_facts *f)
+{
+    int conditions, fk = key_of_groups(s, g);
+    *f = (struct pl_fold_facts){.fk = fk};
+    if (fk < 0 || g->node->op != PL_NODE_AGGREGATE)
+        return 0;
+    const struct handle *k = g->kept[0];
+    const struct fe_foreign_key *key = &k->table->fks[fk];
+    f->scan = scan_below(g->node, &conditions);
+    f->parented = f->scan != NULL;
+    if (!f->parented)
+        return 0;
+    f->parents = (double)key->parent->rows;
+    f->scanned = (double)k->table->rows;
+    f->filtered = conditions > 0;
+    f->why_not = no_children(c, k, key);
+    if (g->naggs > FOLD_ITEMS || conditions > FOLD_CONDITIONS)
+        f->why_not = "too many aggregates or conditions";
+    for (int i = 0; i < g->naggs && !f->why_not; i++)
+        HD_TRY(no_item(c, &g->aggs[i], (double)key->max_children, &f->why_not));
+    return 0;
+}
+
+/* ---- what is known of the groups ------------------------------------------------------------------------ */
+
+static int known_item(struct ctx *c, const struct agg_item *a, double rows, struct handle **out)
+{
+    struct pl_val v = {.phys = RT_I64, .range = {true, 0, (hd_i128)rows}};
+    if (a->fn != FE_AGG_COUNT && a->fn != FE_AGG_COUNT_STAR)
+        HD_TRY(known_value(c, a->arg, &v));
+    v.is_const = false;
+    if (agg_is_of_bits(a->fn)) {
+        v.phys = RT_I64;
+        v.range = range_of_type(a->type);
+    }
+    if (a->fn == FE_AGG_SUM) {
+        bool fits = sum_known(a, rows, &v);
+        HD_ASSERT(fits);
+        if (leaves_type(&v, a->type)) { /* it is checked where its value is asked for */
+            v.phys = a->type.kind == HD_DECIMAL ? RT_I128 : RT_I64;
+            v.range = range_of_type(a->type);
+        }
+    }
+    v.type = a->type;
+    *out = h_phys(c, v);
+    return 0;
+}
+
+int flow_fold(struct ctx *c, struct stage *g, struct stream *out, struct handle **key_out, struct handle **agg_out)
+{
+    const struct handle *k = g->kept[0];
+    const struct fe_foreign_key *fk = &k->table->fks[g->d->fk];
+    struct handle *parent = flow_row(c, fk->parent);
+    *out = flow_begin(c, parent, g->d->groups);
+    out->max_rows = (double)fk->parent->rows;
+    out->unique_row = parent;
+    key_out[0] = h_column(c, fk->parent, fk->parent_columns[0], parent);
+    for (int i = 0; i < g->naggs; i++)
+        HD_TRY(known_item(c, &g->aggs[i], (double)fk->max_children, &agg_out[i]));
+    stage_unique(c, g, key_out, out);
+    return 0;
+}
