@@ -45,6 +45,7 @@ void cu_fold_open(struct cu_unit *u, const struct pl_step *s, int number)
 {
     cu_line(u->out, "const hdd_range fold%d = hdd_expand_parent(%s, %s);", number, cu_arg(u, s->a_offsets),
             cu_slot(u, s->row_slot));
+    cu_line(u->out, "live = fold%d.n > 0;", number);
     for (int i = number + 1; u->pipeline->steps[i].kind != PL_STEP_FOLD_END; i++)
         if (u->pipeline->steps[i].kind == PL_STEP_FOLD_ADD)
             begin(u, &u->pipeline->steps[i]);
@@ -63,8 +64,10 @@ void cu_fold_add(struct cu_unit *u, const struct pl_step *s)
                 s->fn == FE_AGG_MIN || s->fn == FE_AGG_MAX ? "run" : "", cu_slot(u, s->slot), cu_expr(u, s->expr));
 }
 
+/* Rows without children go no further. */
 void cu_fold_close(struct cu_unit *u)
 {
     cu_close(u->out, "}");
     u->folding = false;
+    cu_unguard(u);
 }

@@ -319,17 +319,6 @@ static void step_search(struct cu_unit *u, const struct pl_step *s, int number)
             number);
 }
 
-/* ---- folds -------------------------------------------------------------------------------- */
-
-/* A parent without children ends. */
-static void step_fold(struct cu_unit *u, const struct pl_step *s, int number)
-{
-    row_ends_unless(u, hd_asprintf(u->arena, "hdd_expand_parent(%s, %s).n > 0", cu_arg(u, s->a_offsets),
-                                   cu_slot(u, s->row_slot)));
-    cu_guard(u);
-    cu_fold_open(u, s, number);
-}
-
 /* ---- match bits, presence --------------------------------------------------------------- */
 
 static void step_mark(struct cu_unit *u, const struct pl_step *s)
@@ -391,7 +380,7 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
-    case PL_STEP_FOLD: step_fold(u, s, number); return;
+    case PL_STEP_FOLD: cu_fold_open(u, s, number); return;
     case PL_STEP_FOLD_ADD: cu_fold_add(u, s); return;
     case PL_STEP_FOLD_END: cu_fold_close(u); return;
     case PL_STEP_SEARCH: step_search(u, s, number); return;

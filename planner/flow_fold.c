@@ -5,9 +5,10 @@
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
 #include "planner/known.h"
+#include "planner/need.h"
 #include "planner/physical.h"
 
-enum { FOLD_ITEMS = 16, FOLD_CONDITIONS = 16 }; /* code of bounded size */
+enum { FOLD_ITEMS = 16, FOLD_CONDITIONS = 16, FOLD_COLUMNS = 32 }; /* code of bounded size, as no part cuts it */
 
 /* The scan whose rows, filtered and projected, are the node's input; NULL: other operators are between. */
 static struct pl_node *scan_below(const struct pl_node *n, int *conditions)
@@ -20,6 +21,19 @@ static struct pl_node *scan_below(const struct pl_node *n, int *conditions)
         return NULL;
     *conditions += in->u.filter.n;
     return in;
+}
+
+static int columns_read(const struct ctx *c, const struct fe_node *scan)
+{
+    bool *used = HD_NEWN(c->a, bool, scan->u.scan.table->ncols + 1);
+    int n = 0;
+    if (scan->u.scan.filter)
+        need_expr(used, scan->u.scan.filter);
+    for (int i = 0; i < scan->ncols; i++)
+        used[scan->u.scan.columns[i]] |= c->need[scan->id][i];
+    for (int i = 0; i < scan->u.scan.table->ncols; i++)
+        n += used[i];
+    return n;
 }
 
 /* The indexed foreign key of the scanned table that is the only key of the groups; -1: none. */
@@ -95,8 +109,8 @@ int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g
     f->scanned = (double)k->table->rows;
     f->filtered = conditions > 0;
     f->why_not = no_children(c, k, key);
-    if (g->naggs > FOLD_ITEMS || conditions > FOLD_CONDITIONS)
-        f->why_not = "too many aggregates or conditions";
+    if (g->naggs > FOLD_ITEMS || conditions > FOLD_CONDITIONS || columns_read(c, f->scan->n) > FOLD_COLUMNS)
+        f->why_not = "too many aggregates, conditions or columns";
     for (int i = 0; i < g->naggs && !f->why_not; i++)
         HD_TRY(no_item(c, &g->aggs[i], (double)key->max_children, &f->why_not));
     return 0;

@@ -185,15 +185,23 @@ enum { GROUPS_ONE, GROUPS_COPIES, GROUPS_SHARED, GROUPS_HASH, GROUPS_FOLD, GROUP
 static const char *const group_names[GROUPS_COUNT] = {"one row", "dense, a copy per thread", "dense, shared", "hash",
                                                       "fold, without a state"};
 
+/* Beside a fold, which finds each group's rows where it is, what it costs to add rows to groups elsewhere counts. */
+static double cost_of_groups(const struct ctx *c, const struct pl_group_facts *f, int way)
+{
+    double bytes = dense_bytes(f), added = f->fold.parented ? pl_cost_agg_added(f->rows) : 0;
+    return way == GROUPS_COPIES   ? pl_cost_agg_private(bytes, c->opt.threads) + added
+           : way == GROUPS_SHARED ? pl_cost_agg_shared(bytes) + added
+                                  : pl_cost_agg_hash(f->rows);
+}
+
 /* A copy that is small beside the cache is taken whatever the rows; of others costs are compared. */
 static void tell_copies(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f)
 {
-    double bytes = dense_bytes(f);
     bool pays = private_pays(f);
-    pl_decide_way(c, d, group_names[GROUPS_COPIES], pays ? -1 : pl_cost_agg_private(bytes, c->opt.threads),
-                  pays ? hd_asprintf(c->a, "%.0f bytes fit the cache", bytes) : NULL);
+    pl_decide_way(c, d, group_names[GROUPS_COPIES], pays ? -1 : cost_of_groups(c, f, GROUPS_COPIES),
+                  pays ? hd_asprintf(c->a, "%.0f bytes fit the cache", dense_bytes(f)) : NULL);
     pl_decide_way(c, d, group_names[GROUPS_SHARED], -1, "copies need no atomics");
-    pl_decide_way(c, d, group_names[GROUPS_HASH], pl_cost_agg_hash(f->rows), NULL);
+    pl_decide_way(c, d, group_names[GROUPS_HASH], cost_of_groups(c, f, GROUPS_HASH), NULL);
 }
 
 static void tell_shared(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f, int taken)
@@ -202,13 +210,13 @@ static void tell_shared(struct ctx *c, struct pl_decision *d, const struct pl_gr
     const char *no_share = !f->packed                                ? no_dense
                            : f->sharable || !pl_shared_groups_pay(f) ? NULL
                                                                      : "no atomics for an accumulator";
-    double bytes = dense_bytes(f), ns = pl_cost_agg_hash(f->rows);
-    double copies = pl_cost_agg_private(bytes, c->opt.threads), one = pl_cost_agg_shared(bytes);
+    double bytes = dense_bytes(f), hash = cost_of_groups(c, f, GROUPS_HASH);
+    double copies = cost_of_groups(c, f, GROUPS_COPIES), shared = cost_of_groups(c, f, GROUPS_SHARED);
     pl_decide_way(c, d, group_names[GROUPS_COPIES], f->packed ? copies : -1,
-                  no_dense ? no_dense : too_large(c, bytes, copies < (taken == GROUPS_SHARED ? one : ns)));
-    pl_decide_way(c, d, group_names[GROUPS_SHARED], f->packed ? one : -1,
-                  no_share || taken == GROUPS_SHARED ? no_share : too_large(c, bytes, one < ns));
-    pl_decide_way(c, d, group_names[GROUPS_HASH], ns, NULL);
+                  no_dense ? no_dense : too_large(c, bytes, copies < (taken == GROUPS_SHARED ? shared : hash)));
+    pl_decide_way(c, d, group_names[GROUPS_SHARED], f->packed ? shared : -1,
+                  no_share || taken == GROUPS_SHARED ? no_share : too_large(c, bytes, shared < hash));
+    pl_decide_way(c, d, group_names[GROUPS_HASH], hash, NULL);
 }
 
 /* The state that groups would have. */
@@ -223,13 +231,6 @@ static int state_of_groups(const struct ctx *c, const struct pl_group_facts *f)
     return f->packed && pl_agg_copies_fit(dense_bytes(f), c->opt.threads, f->rows) ? GROUPS_COPIES : GROUPS_HASH;
 }
 
-static double cost_of_groups(const struct ctx *c, const struct pl_group_facts *f, int way)
-{
-    return way == GROUPS_COPIES   ? pl_cost_agg_private(dense_bytes(f), c->opt.threads)
-           : way == GROUPS_SHARED ? pl_cost_agg_shared(dense_bytes(f))
-                                  : pl_cost_agg_hash(f->rows);
-}
-
 void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *g)
 {
     const struct pl_fold_facts *o = &f->fold;
@@ -239,7 +240,7 @@ void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_fa
     if (o->parented) {
         double ns = pl_cost_agg_fold(o->parents, o->filtered ? o->scanned : 0, c->opt.on_gpu);
         g->folded = !o->why_not && ns < cost_of_groups(c, f, taken);
-        pl_decide_way(c, d, group_names[GROUPS_FOLD], ns, o->why_not);
+        pl_decide_way(c, d, group_names[GROUPS_FOLD], o->why_not ? -1 : ns, o->why_not);
     }
     if (taken == GROUPS_ONE)
         pl_decide_way(c, d, group_names[GROUPS_ONE], -1, "no keys");

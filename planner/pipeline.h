@@ -103,8 +103,8 @@ struct pl_part {
 /* Keys of hash tables in framed pipelines are hashed and compared by functions of so many at most. */
 enum { PL_PART_KEYS = 16 };
 
-/* Children of a row that a fold goes through at most, steps in a fold, and what it adds up. */
-enum { PL_FOLD_CHILDREN = 64, PL_FOLD_STEPS = 48 };
+/* Children of a row that a fold goes through at most. */
+enum { PL_FOLD_CHILDREN = 64 };
 
 /* That a state can be searched by. */
 enum { PL_SEARCH_WORDS = 2 };
