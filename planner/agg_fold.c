@@ -5,6 +5,7 @@
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_fold.h"
 #include "planner/lower_value.h"
 
 /* Of a FOLD_ADD step: what its slot has behind the fold. */
@@ -75,14 +76,13 @@ static int add_item(struct ctx *c, struct open_pipeline *p, const struct agg_ite
     return 0;
 }
 
-/* The step that opens the fold; *ends: what comes behind it may end children. */
-static int find_fold(const struct open_pipeline *p, bool *ends)
+/* What stands in the open fold may end children. */
+static bool ends_children(const struct open_pipeline *p)
 {
-    int i = p->steps.n - 1;
-    *ends = false;
-    for (; p->steps.v[i].kind != PL_STEP_FOLD; i--)
-        *ends |= pl_step_form(p->steps.v[i].kind)->yields != PL_YIELDS_ONE;
-    return i;
+    bool ends = false;
+    for (int i = p->fold.step + 1; i < p->steps.n; i++)
+        ends |= pl_step_form(p->steps.v[i].kind)->yields != PL_YIELDS_ONE;
+    return ends;
 }
 
 /* Parents of which no child was left are no groups. */
@@ -92,33 +92,45 @@ static void leave_out(struct ctx *c, struct open_pipeline *p, struct pl_val coun
     pb_filter(c, p, pb_op(c, FE_GT, RT_BOOL, false, 2, args), share, path);
 }
 
+/* Of a scan's rows the keys are the child's. */
+static void restore_keys(struct ctx *c, const struct stage *g, struct handle *parent, struct handle **key_out)
+{
+    const struct pl_fold_facts *f = g->d->fold;
+    if (f->parent)
+        memcpy(key_out, g->keys, sizeof *key_out * (size_t)g->nkeys);
+    else
+        key_out[0] = h_column(c, parent->table, f->child->fks[f->fk].parent_columns[0], parent);
+}
+
 int fold_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
                struct part *agg_out)
 {
     struct open_pipeline *p = pipeline_of(c, s);
-    const struct fe_foreign_key *fk = &g->kept[0]->table->fks[g->d->fk];
-    double rows = (double)fk->max_children;
-    bool ends;
-    int at = find_fold(p, &ends);
-    struct pl_val child = child_of(c, p, &p->steps.v[at]), there = {.expr = -1};
+    const struct pl_fold_facts *f = g->d->fold;
+    const struct fe_foreign_key *fk = &f->child->fks[f->fk];
+    struct handle *parent = p->fold.parent;
+    double rows = (double)fk->max_children, parents = p->steps.v[p->fold.step].est;
+    struct pl_val child = child_of(c, p, &p->steps.v[p->fold.step]), there = {.expr = -1};
+    bool ends = ends_children(p);
     for (int i = 0; i < g->naggs; i++) {
         agg_out[i] = (struct part){0};
         HD_TRY(add_item(c, p, &g->aggs[i], rows, child, &agg_out[i], &there));
     }
+    ends |= ends_children(p);
     if (ends && there.expr < 0)
         there = add_count(c, p, fe_agg_name(FE_AGG_COUNT_STAR), child, rows, g->path);
-    p->est = HD_MIN(p->steps.v[at].est, p->est);
-    pb_step(c, p, PL_STEP_FOLD_END, g->path);
-    p->lookups.n = 0; /* rows of children are of no use behind it */
+    fold_close(c, p, g->path);
+    p->est = parents;
     if (ends)
-        leave_out(c, p, there, p->est > 0 ? HD_MIN(1, g->d->groups / p->est) : 1, g->path);
-    p->est = g->d->groups;
-    struct handle *parent = h_row(c, p->source_slot, fk->parent, -1, false);
-    key_out[0] = h_column(c, fk->parent, fk->parent_columns[0], parent);
-    *out = (struct stream){
-        .pipeline = s->pipeline, .est = p->est, .max_rows = (double)fk->parent->rows, .unique_row = parent};
+        leave_out(c, p, there, parents > 0 ? HD_MIN(1, g->d->groups / parents) : 1, g->path);
+    p->est = HD_MIN(parents, g->d->groups);
+    restore_keys(c, g, parent, key_out);
+    *out = *s;
+    out->est = p->est;
+    out->max_rows = HD_MIN(s->max_rows, (double)fk->parent->rows);
+    out->unique_row = parent;
     stage_unique(c, g, key_out, out);
-    pb_note(c, "%s: groups are the rows of %s, whose children in %s are gone through one after the other", g->path,
-            fk->parent->name, g->kept[0]->table->name);
+    pb_note(c, "%s: groups are rows of %s, whose children in %s are gone through one after the other", g->path,
+            fk->parent->name, f->child->name);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Folds before there are pipelines: whether the groups of a grouping are the parents of the rows of a scanned table,
- * whose children lie together and are few, and what is known of them then. */
+/* Folds before there are pipelines: whether the groups of a grouping are parents of its rows, which a scan gives or a join
+ * finds from the parents, whose children lie together and are few; and what is known of them then. */
 #include "planner/flow_fold.h"
 
 #include "planner/flow_rows.h"
@@ -10,17 +10,14 @@
 
 enum { FOLD_ITEMS = 16, FOLD_CONDITIONS = 16, FOLD_COLUMNS = 32 }; /* code of bounded size, as no part cuts it */
 
-/* The scan whose rows, filtered and projected, are the node's input; NULL: other operators are between. */
-static struct pl_node *scan_below(const struct pl_node *n, int *conditions)
+/* The scan or join whose rows, filtered and projected, are the node's input; NULL: other operators are between. */
+static struct pl_node *node_below(const struct pl_node *n, int *conditions)
 {
     struct pl_node *in = n->inputs[0];
     *conditions = 0;
     for (; in->op == PL_NODE_FILTER || in->op == PL_NODE_PROJECT; in = in->inputs[0])
         *conditions += in->op == PL_NODE_FILTER ? in->u.filter.n : 0;
-    if (in->op != PL_NODE_SCAN)
-        return NULL;
-    *conditions += in->u.filter.n;
-    return in;
+    return in->op == PL_NODE_SCAN || in->op == PL_NODE_JOIN ? in : NULL;
 }
 
 static int columns_read(const struct ctx *c, const struct fe_node *scan)
@@ -50,18 +47,22 @@ static int key_of_groups(const struct stream *s, const struct stage *g)
     return -1;
 }
 
-static const char *no_children(struct ctx *c, const struct handle *k, const struct fe_foreign_key *fk)
+static const char *no_children(struct ctx *c, const struct fe_foreign_key *fk)
 {
-    const struct fe_table_column *child = &k->table->cols[k->column], *parent = &fk->parent->cols[fk->parent_columns[0]];
     if (fk->child_rows)
         return "children do not lie in the order of their parents";
-    if (child->facts.nulls != 0)
-        return "rows without a parent are a group, too";
-    if (!hd_type_eq(child->type, parent->type) || hd_type_is_float(child->type))
-        return "the keys' types differ";
     if (fk->max_children < 0 || fk->max_children > PL_FOLD_CHILDREN)
         return hd_asprintf(c->a, "a parent has up to %lld children", (long long)fk->max_children);
     return NULL;
+}
+
+/* Keys of a scan's rows are values of the child, those of groups the parent's. */
+static const char *no_key(const struct handle *k, const struct fe_foreign_key *fk)
+{
+    const struct fe_table_column *child = &k->table->cols[k->column], *parent = &fk->parent->cols[fk->parent_columns[0]];
+    if (child->facts.nulls != 0)
+        return "rows without a parent are a group, too";
+    return !hd_type_eq(child->type, parent->type) || hd_type_is_float(child->type) ? "the keys' types differ" : NULL;
 }
 
 static int no_item(struct ctx *c, const struct agg_item *a, double rows, const char **why)
@@ -93,26 +94,72 @@ static int no_item(struct ctx *c, const struct agg_item *a, double rows, const c
     return 0;
 }
 
-int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_fold_facts *f)
+/* Groups of a scan's rows by a foreign key. */
+static void of_scan(const struct stream *s, const struct stage *g, int conditions, struct pl_fold_facts *f)
 {
-    int conditions, fk = key_of_groups(s, g);
-    *f = (struct pl_fold_facts){.fk = fk};
-    if (fk < 0 || g->node->op != PL_NODE_AGGREGATE)
-        return 0;
+    int fk = key_of_groups(s, g);
+    if (fk < 0)
+        return;
     const struct handle *k = g->kept[0];
-    const struct fe_foreign_key *key = &k->table->fks[fk];
-    f->scan = scan_below(g->node, &conditions);
-    f->parented = f->scan != NULL;
+    f->parented = true;
+    f->child = k->table;
+    f->fk = fk;
+    f->parents = (double)k->table->fks[fk].parent->rows;
+    f->tested = conditions + f->from->u.filter.n ? (double)k->table->rows : 0;
+    f->why_not = no_key(k, &k->table->fks[fk]);
+}
+
+/* Groups of what a join by a foreign key's index finds: the keys say which parent, and nothing else. */
+static void of_join(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_fold_facts *f)
+{
+    const struct pl_join *j = &f->from->u.join;
+    struct handle *parent = s->at ? s->at->parent : NULL;
+    bool plain = j->kind == FE_INNER && j->way == PL_WAY_FK && j->form == PL_FORM_ONCE && !j->single;
+    if (!plain || !parent || s->unique_row != s->at->child || !h_determined(c, parent, g->kept, g->d->nkept))
+        return;
+    for (int i = 0; i < g->nkeys; i++)
+        if (!h_determined(c, g->keys[i], &parent, 1))
+            return;
+    f->parented = true;
+    f->child = j->tbuild->u.scan.table;
+    f->fk = j->fk;
+    f->parent = parent;
+    f->parents = j->probe->rows;
+}
+
+static int conditions_of(const struct pl_node *n)
+{
+    if (n->op == PL_NODE_SCAN)
+        return n->u.filter.n;
+    return n->u.join.build->u.filter.n + n->u.join.nrest + n->u.join.nbuild + n->u.join.nkeys;
+}
+
+static bool is_large(const struct ctx *c, const struct stage *g, const struct pl_fold_facts *f, int conditions)
+{
+    const struct fe_node *scan = f->parent ? f->from->u.join.tbuild : f->from->n;
+    return g->naggs > FOLD_ITEMS || conditions + conditions_of(f->from) > FOLD_CONDITIONS ||
+           columns_read(c, scan) > FOLD_COLUMNS;
+}
+
+int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g, const struct pl_fold_facts **out)
+{
+    struct pl_fold_facts *f = HD_NEW(c->a, struct pl_fold_facts);
+    int conditions = 0;
+    *out = f;
+    f->from = g->node->op == PL_NODE_AGGREGATE && g->d->nkept > 0 ? node_below(g->node, &conditions) : NULL;
+    if (f->from && f->from->op == PL_NODE_SCAN)
+        of_scan(s, g, conditions, f);
+    else if (f->from)
+        of_join(c, s, g, f);
     if (!f->parented)
         return 0;
-    f->parents = (double)key->parent->rows;
-    f->scanned = (double)k->table->rows;
-    f->filtered = conditions > 0;
-    f->why_not = no_children(c, k, key);
-    if (g->naggs > FOLD_ITEMS || conditions > FOLD_CONDITIONS || columns_read(c, f->scan->n) > FOLD_COLUMNS)
+    const struct fe_foreign_key *fk = &f->child->fks[f->fk];
+    const char *why = no_children(c, fk);
+    f->why_not = why ? why : f->why_not;
+    if (is_large(c, g, f, conditions))
         f->why_not = "too many aggregates, conditions or columns";
     for (int i = 0; i < g->naggs && !f->why_not; i++)
-        HD_TRY(no_item(c, &g->aggs[i], (double)key->max_children, &f->why_not));
+        HD_TRY(no_item(c, &g->aggs[i], (double)fk->max_children, &f->why_not));
     return 0;
 }
 
@@ -141,15 +188,24 @@ static int known_item(struct ctx *c, const struct agg_item *a, double rows, stru
     return 0;
 }
 
-int flow_fold(struct ctx *c, struct stage *g, struct stream *out, struct handle **key_out, struct handle **agg_out)
+int flow_fold(struct ctx *c, const struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
+              struct handle **agg_out)
 {
-    const struct handle *k = g->kept[0];
-    const struct fe_foreign_key *fk = &k->table->fks[g->d->fk];
-    struct handle *parent = flow_row(c, fk->parent);
-    *out = flow_begin(c, parent, g->d->groups);
-    out->max_rows = (double)fk->parent->rows;
+    const struct pl_fold_facts *f = g->d->fold;
+    const struct fe_foreign_key *fk = &f->child->fks[f->fk];
+    struct handle *parent = f->parent ? f->parent : flow_row(c, fk->parent);
+    if (f->parent) { /* the pipeline goes on with what it had before the children */
+        f->from->u.join.folded = true;
+        *out = *s;
+        out->est = HD_MIN(g->d->groups, f->parents);
+        memcpy(key_out, g->keys, sizeof *key_out * (size_t)g->nkeys);
+    } else {
+        f->from->u.filter.by_parent = 1 + f->fk;
+        *out = flow_begin(c, parent, g->d->groups);
+        key_out[0] = h_column(c, fk->parent, fk->parent_columns[0], parent);
+    }
+    out->max_rows = HD_MIN(s->max_rows, (double)fk->parent->rows);
     out->unique_row = parent;
-    key_out[0] = h_column(c, fk->parent, fk->parent_columns[0], parent);
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(known_item(c, &g->aggs[i], (double)fk->max_children, &agg_out[i]));
     stage_unique(c, g, key_out, out);

@@ -5,8 +5,9 @@
 #include "planner/agg.h"
 
 /* What is known of the children of the groups of stage g over stream s. */
-int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_fold_facts *f);
-/* The groups of a stage that was chosen to fold. */
-int flow_fold(struct ctx *c, struct stage *g, struct stream *out, struct handle **key_out, struct handle **agg_out);
+int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g, const struct pl_fold_facts **out);
+/* The groups of a stage that was chosen to fold; what gives it its rows is told. */
+int flow_fold(struct ctx *c, const struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
+              struct handle **agg_out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_fold.h"
 #include "planner/lower_value.h"
 #include "planner/need.h"
 #include "planner/physical.h"
@@ -39,33 +40,18 @@ int scan_filter(struct ctx *c, const struct pl_node *n, struct handle *row, stru
     return n->u.filter.n ? lx_filter(c, s, row->env, n->u.filter.v, n->u.filter.share, n->u.filter.n) : 0;
 }
 
-/* The children of each row of the parent's table, in a loop that the grouping above ends. */
-static int step_fold(struct ctx *c, struct open_pipeline *p, const struct fe_table *t, int fk, const char *path)
-{
-    int a_offsets = pb_arg_table(c, RT_ARG_FK_OFFSETS, t, fk);
-    int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
-    struct pl_step *s = pb_step(c, p, PL_STEP_FOLD, path);
-    s->table = t;
-    s->index = fk;
-    s->slot = slot;
-    s->row_slot = p->source_slot;
-    s->probe = PL_INNER;
-    s->a_offsets = a_offsets;
-    return slot;
-}
-
 int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *s)
 {
     const struct fe_table *t = node_table(n->n);
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, n->path);
-    int by = n->u.filter.by_parent - 1, slot = p->source_slot;
+    int by = n->u.filter.by_parent - 1;
     p->spec.table = by < 0 ? t : t->fks[by].parent;
     p->est = (double)p->spec.table->rows;
+    struct handle *row = h_row(c, p->source_slot, p->spec.table, -1, false);
     if (by >= 0)
-        slot = step_fold(c, p, t, by, n->path);
+        row = fold_open(c, p, row, t, by, n->path);
     p->est = (double)t->rows;
     *s = (struct stream){.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = p->est};
-    struct handle *row = h_row(c, slot, t, -1, false);
     scan_columns(c, n->n, row, s);
     s->unique_row = row;
     return scan_filter(c, n, row, s);

@@ -188,7 +188,7 @@ static const char *const group_names[GROUPS_COUNT] = {"one row", "dense, a copy 
 /* Beside a fold, which finds each group's rows where it is, what it costs to add rows to groups elsewhere counts. */
 static double cost_of_groups(const struct ctx *c, const struct pl_group_facts *f, int way)
 {
-    double bytes = dense_bytes(f), added = f->fold.parented ? pl_cost_agg_added(f->rows) : 0;
+    double bytes = dense_bytes(f), added = f->fold->parented ? pl_cost_agg_added(f->rows) : 0;
     return way == GROUPS_COPIES   ? pl_cost_agg_private(bytes, c->opt.threads) + added
            : way == GROUPS_SHARED ? pl_cost_agg_shared(bytes) + added
                                   : pl_cost_agg_hash(f->rows);
@@ -233,13 +233,13 @@ static int state_of_groups(const struct ctx *c, const struct pl_group_facts *f)
 
 void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *g)
 {
-    const struct pl_fold_facts *o = &f->fold;
+    const struct pl_fold_facts *o = f->fold;
     int taken = state_of_groups(c, f);
     tell_keys(c, n, f);
     struct pl_decision *d = pl_decide(c, n, "groups");
     if (o->parented) {
-        double ns = pl_cost_agg_fold(o->parents, o->filtered ? o->scanned : 0, c->opt.on_gpu);
-        g->folded = !o->why_not && ns < cost_of_groups(c, f, taken);
+        double ns = pl_cost_agg_fold(o->parents, o->tested, c->opt.on_gpu);
+        g->fold = !o->why_not && ns < cost_of_groups(c, f, taken) ? o : NULL;
         pl_decide_way(c, d, group_names[GROUPS_FOLD], o->why_not ? -1 : ns, o->why_not);
     }
     if (taken == GROUPS_ONE)
@@ -248,8 +248,8 @@ void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_fa
         tell_copies(c, d, f);
     if (taken == GROUPS_SHARED || taken == GROUPS_HASH)
         tell_shared(c, d, f, taken);
-    pl_decide_take(d, group_names[g->folded ? GROUPS_FOLD : taken]);
-    g->shared = taken == GROUPS_SHARED && !g->folded;
+    pl_decide_take(d, group_names[g->fold ? GROUPS_FOLD : taken]);
+    g->shared = taken == GROUPS_SHARED && !g->fold;
     g->kind = taken == GROUPS_ONE    ? RT_STATE_AGG_SCALAR
               : taken == GROUPS_HASH ? RT_STATE_AGG_HASH
                                      : RT_STATE_AGG_DENSE;

@@ -41,8 +41,7 @@ struct pl_removed_key {
 struct pl_grouping {
     enum rt_state_kind kind; /* AGG_SCALAR, AGG_DENSE or AGG_HASH */
     bool shared;             /* AGG_DENSE: one copy, updated by atomics */
-    bool folded;             /* no state: the rows of each group are added up where the scan meets their parent, */
-    int fk;                  /* by this foreign key of the scanned table */
+    const struct pl_fold_facts *fold; /* no state: the rows of each group are added up where their parent is; NULL: a state */
     bool clustered;          /* equal keys arrive in runs */
     int nkept;               /* keys that others do not determine */
     struct pl_removed_key *removed; /* [key] */
@@ -83,14 +82,15 @@ struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double r
 /* Whether the rows of an AGG_HASH are its slots: on a GPU, where the keys are a word and rows are short. */
 bool pl_choose_word_groups(struct ctx *c, struct pl_node *n, bool packed, double row_bytes);
 
-/* What is known of groups that are the parents of a scanned table's rows. */
+/* What is known of groups that are parents, by a foreign key with an index, of the rows that are grouped. */
 struct pl_fold_facts {
-    bool parented;         /* they are: the only key is a foreign key of that table, which has an index */
-    int fk;                /* which one */
-    struct pl_node *scan;
-    const char *why_not;   /* they cannot be folded, NULL: they can */
-    double parents, scanned; /* rows of both tables */
-    bool filtered;         /* conditions drop some of them */
+    bool parented;           /* they are */
+    const struct fe_table *child; /* whose rows these are, */
+    int fk;                  /* and its foreign key */
+    struct pl_node *from;    /* the scan of the children, or the join that finds them from their parents */
+    struct handle *parent;   /* of such a join: its row */
+    const char *why_not;     /* they cannot be folded, NULL: they can */
+    double parents, tested;  /* rows, estimated: of parents, and of children that a scan would try conditions on in vectors */
 };
 
 /* What is known of a grouping by its keys. */
@@ -102,11 +102,11 @@ struct pl_group_facts {
     double rows; /* estimated, of the input */
     bool sharable; /* all accumulators can be updated by atomics */
     bool clustered; /* equal keys arrive in runs */
-    struct pl_fold_facts fold;
+    const struct pl_fold_facts *fold;
 };
 /* Whether it is worth finding out if groups are sharable. */
 bool pl_shared_groups_pay(const struct pl_group_facts *f);
-/* Sets kind, shared and folded. */
+/* Sets kind, shared and fold. */
 void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *d);
 
 #endif

@@ -3,7 +3,8 @@
 
 static bool is_in_a_fold(enum pl_step_kind k)
 {
-    return k == PL_STEP_LOAD_COLUMN || k == PL_STEP_LET || k == PL_STEP_FILTER || k == PL_STEP_FOLD_ADD;
+    return k == PL_STEP_LOAD_COLUMN || k == PL_STEP_LOAD_FIELD || k == PL_STEP_PROBE_KEY || k == PL_STEP_LET ||
+           k == PL_STEP_FILTER || k == PL_STEP_FOLD_ADD;
 }
 
 /* Every FOLD has its FOLD_END, and each step of a fold stands in one. */

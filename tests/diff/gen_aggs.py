@@ -56,7 +56,22 @@ class AggGen:
         if self.rng.random() < 0.3:
             rel = Rel({"op": "filter", "input": rel.node, "pred": self.write(self.exprs(rel).boolean(self.depth()))}, rel.columns, rel.rows)
         refers = [c for c in rel.columns if c.name.split(".")[-1] == few[0].columns[0].name]
+        if refers and self.rng.random() < 0.5:
+            return self.with_parents(few[0], rel, refers[0])
         return rel, refers[0] if refers else None
+
+    def with_parents(self, few, rel, refers):
+        """Each child beside its parent, found from there or the other way round, and the parent's key."""
+        _, parent, key = few.foreign_keys[0]
+        left = self.scan(next(t for t in self.tables if t.name == parent))
+        keys = [c for c in left.columns if c.name.split(".")[-1] == key[0]]
+        if not keys:
+            return rel, refers
+        node = {"op": "join", "kind": "inner", "on": [[keys[0].name, refers.name]], "left": left.node, "right": rel.node}
+        if self.rng.random() < 0.6:
+            node.update({"strategy": "index", "build": "right"})
+        out = [replace(c, mult=c.mult * few.columns[0].multiplicity()) for c in left.columns] + rel.columns
+        return Rel(node, out, rel.rows), keys[0]
 
     def grouping_sets(self, node, keys, aggs, rows):
         names, shape = [k.name for k in keys], self.rng.random()

@@ -219,6 +219,34 @@ def check_above(check, keys, few):
     check.want("first ones", top, [[k, v] for k, v in sorted(big.items(), key=lambda x: (-x[1], x[0]))[:20]])
 
 
+def check_joins(check, keys, few):
+    """Groups of children that a join finds from their parents, with values of both."""
+    def join(left, right):
+        return {"op": "join", "kind": "inner", "strategy": "index", "build": "right", "on": [["id", "k"]], "left": left, "right": right}
+    parents = {"op": "scan", "table": "parent", "filter": "id > 100"}
+    children = {"op": "scan", "table": "few", "filter": "q <= 80"}
+    aggs = [{"fn": "sum", "arg": "q + id", "as": "s"}, {"fn": "count", "as": "n"}, {"fn": "max", "arg": "p", "as": "m"},
+            {"fn": "avg", "arg": "f", "as": "a"}, {"fn": "min", "arg": "id * 2", "as": "twice"}]
+    found = [(k, g) for k, g in sorted(groups(few, FILTERS["q <= 80"]).items()) if k > 100]
+    rows = [[k, f"name {k}", sum(r["q"] + k for r in g), len(g), max(r["p"] for r in g), mean_of(known(g, "f")), 2 * k] for k, g in found]
+    by = {"op": "aggregate", "keys": ["name", "id"], "aggs": aggs, "input": join(parents, children)}
+    columns = ["id", "name", "s", "n", "m", "a", "twice"]
+    check.want("children of a join", ordered({"op": "project", "exprs": columns, "input": by}, ["id"]), rows)
+    check.want_choice("children of a join", by, "groups: fold, without a state")
+    by = {**by, "keys": ["k"], "input": join(parents, children)}
+    check.want("groups by the child's key", ordered({"op": "project", "exprs": ["k", "s", "twice"], "input": by}),
+               [[r[0], r[2], r[6]] for r in rows])
+    twice = {"op": "union_all", "inputs": [{**parents, "columns": ["id"]}] * 2}
+    by = {"op": "aggregate", "keys": ["id"], "aggs": aggs[1:2], "input": join(twice, children)}
+    check.want("parents that come twice", ordered(by, ["id"]), [[r[0], 2 * r[3]] for r in rows])
+    name = {"op": "aggregate", "keys": ["name"], "aggs": aggs[1:2], "input": join(parents, children)}
+    check.want("keys that do not say which parent", ordered(name, ["name"]), sorted([[r[1], r[3]] for r in rows]))
+
+
+def mean_of(values):
+    return sum(values) / len(values) if values else None
+
+
 def check_errors(check):
     """What an argument, a filter and a sum raise names its place; rows that a filter drops raise nothing."""
     for what, condition, agg, place, message in (
@@ -261,6 +289,7 @@ def main():
         check_choices(check)
         check_groups(check, tables)
         check_above(check, keys, tables["few"])
+        check_joins(check, keys, tables["few"])
         check_errors(check)
     print("\n".join(check.failures[:20] + [f"{check.done} checks, {len(check.failures)} failed"]))
     sys.exit(1 if check.failures or not check.done else 0)
