@@ -29,6 +29,7 @@ struct cu_unit {
     unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */
     bool guarded;              /* inside `if (live) {` */
+    bool folding;              /* and there inside the loop of a fold */
     bool recounted;            /* this step's rows were counted already: by the tile, by the tests of pairs */
     bool *arg_used, *row_used; /* args; states whose row structure is needed */
     const char **arg_names;    /* filled at first use */
@@ -112,6 +113,11 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_key_equal(const struct pl_step *s, int key);
 const char *cu_expand_range(struct cu_unit *u, const struct pl_step *s, int number);
 const char *cu_column_value(struct cu_unit *u, const struct pl_step *s, const char *stored, const char *valid);
+
+/* cuda_fold.c: the loop over the children of a row, in a lane */
+void cu_fold_open(struct cu_unit *u, const struct pl_step *s, int number);
+void cu_fold_add(struct cu_unit *u, const struct pl_step *s);
+void cu_fold_close(struct cu_unit *u);
 
 /* cuda_sink.c */
 void cu_sink_choose_places(struct cu_unit *u); /* sets place and caches */

@@ -308,6 +308,14 @@ static const char *summary(struct cu_unit *u)
     return hd_asprintf(u->arena, "%s -> %s", s, cu_state(u, u->pipeline->sink.state));
 }
 
+static bool has_folds(const struct pl_pipeline *p)
+{
+    for (int i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kind == PL_STEP_FOLD)
+            return true;
+    return false;
+}
+
 static const char *includes(struct cu_unit *u)
 {
     struct cu_out o;
@@ -321,6 +329,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/any.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
         cu_line(&o, "#include \"hd/%s.cuh\"", loop_header(u->pipeline));
+    if (has_folds(u->pipeline))
+        cu_line(&o, "#include \"hd/accumulate.cuh\"");
     if (cu_sink_header(u))
         cu_line(&o, "#include \"hd/%s\"", cu_sink_header(u));
     if (u->pipeline->framed)

@@ -7,6 +7,11 @@
 
 static void row_ends_unless(struct cu_unit *u, const char *condition)
 {
+    if (u->folding) {
+        cu_line(u->out, "if (!(%s))", condition);
+        cu_line(u->out, "    continue;");
+        return;
+    }
     cu_line(u->out, "live = %s;", condition);
     cu_unguard(u);
 }
@@ -375,6 +380,9 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
+    case PL_STEP_FOLD: cu_fold_open(u, s, number); return;
+    case PL_STEP_FOLD_ADD: cu_fold_add(u, s); return;
+    case PL_STEP_FOLD_END: cu_fold_close(u); return;
     case PL_STEP_SEARCH: step_search(u, s, number); return;
     case PL_STEP_MARK: step_mark(u, s); return;
     case PL_STEP_TEST: step_test(u, s); return;

@@ -1,6 +1,4 @@
-/* Accumulators: adding a row to the image of a group, and an image to a shared group. An
- * accumulator of zero bytes is empty; MIN, MAX, ANY and nullable SUM have a valid byte. Counts
- * are sums of 1, or of the argument's validity, and what folds bits is done as sums are. */
+/* Accumulators of groups: adding a row to the image of a group, and an image to a shared group. */
 #include "codegen/llvm_build.h"
 #include "codegen/llvm_sink.h"
 
@@ -35,60 +33,9 @@ static struct cg_val contribution(struct cg_fn *f, const struct pl_out *o)
     return one;
 }
 
-static void fold_sum(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
-{
-    const struct rt_field *fd = field_of(f, o);
-    struct cg_val acc = cg_load_field(f, fd, row, false);
-    LLVMValueRef by = x.v;
-    if (x.valid)
-        by = l_select(f, x.valid, x.v, cg_const(f, fd->phys, 0));
-    if (o->fn == FE_AGG_BIT_OR)
-        acc.v = l_or(f, acc.v, by);
-    else if (o->fn == FE_AGG_BIT_XOR)
-        acc.v = l_xor(f, acc.v, by);
-    else
-        acc.v = fd->phys == RT_F64 ? LLVMBuildFAdd(f->b, acc.v, by, "") : l_add(f, acc.v, by);
-    if (acc.valid)
-        acc.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
-    cg_store_field(f, fd, acc, row);
-}
-
-/* MIN, MAX, ANY: x replaces the accumulator where it is valid and better. */
-static void fold_pick(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
-{
-    const struct rt_field *fd = field_of(f, o);
-    struct cg_val acc = cg_load_field(f, fd, row, false);
-    if (!acc.valid)
-        HD_BUG("accumulator %s has no valid byte", fd->name);
-    LLVMValueRef wins = l_not(f, acc.valid);
-    if (o->fn != FE_AGG_ANY) {
-        enum fe_op op = o->fn == FE_AGG_MIN ? FE_LT : FE_GT;
-        wins = l_or(f, wins, cg_compare(f, op, fd->phys, x, acc));
-    }
-    wins = cg_both(f, wins, x.valid);
-    struct cg_val none = {.v = acc.v, .len = acc.len};
-    struct cg_val some = {.v = x.v, .len = x.len};
-    struct cg_val r = cg_select(f, wins, some, none);
-    r.valid = x.valid ? l_or(f, acc.valid, x.valid) : NULL;
-    cg_store_field(f, fd, r, row);
-}
-
 static void fold(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row, struct cg_val x)
 {
-    switch (o->fn) {
-    case FE_AGG_COUNT_STAR:
-    case FE_AGG_COUNT:
-    case FE_AGG_BIT_OR:
-    case FE_AGG_BIT_XOR:
-    case FE_AGG_SUM: fold_sum(f, o, row, x); break;
-    case FE_AGG_MIN:
-    case FE_AGG_MAX:
-    case FE_AGG_ANY: fold_pick(f, o, row, x); break;
-#define T_AGG(id, ...) case FE_AGG_##id:
-#include "frontend/aggs_said.def"
-    case FE_AGG_AVG:
-    case FE_AGG_COUNT_OF: HD_BUG("aggregate %d reached the emitter", (int)o->fn);
-    }
+    cg_accumulate(f, o->fn, field_of(f, o), row, x);
 }
 
 /* ---- sums of 32 bits: vectors hold twice as many ---- */

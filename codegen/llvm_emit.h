@@ -105,6 +105,19 @@ struct cg_ahead {
     LLVMValueRef places;
 };
 
+struct cg_loop {
+    LLVMValueRef i, end;
+    LLVMBasicBlockRef body, latch, outer;
+    bool rolled; /* LLVM is to leave it as it is */
+};
+
+/* The loop over the children of a row (llvm_fold.c). */
+struct cg_fold {
+    const struct pl_step *step; /* that opened it */
+    LLVMValueRef sums; /* what is added up, in memory */
+    struct cg_loop loop;
+};
+
 /* One function being built. */
 struct cg_fn {
     struct cg_mod *m;
@@ -114,6 +127,7 @@ struct cg_fn {
     struct cg_state_part part;
     struct cg_ahead ahead[PL_SEARCHES_AHEAD];
     int nahead;
+    struct cg_fold fold;
     LLVMValueRef survivor; /* number of the row among its tile's */
     LLVMValueRef frame; /* of a framed pipeline */
     LLVMValueRef row, other; /* of parts: what they work on */
@@ -169,10 +183,6 @@ struct cg_when cg_when_begin(struct cg_fn *f, LLVMValueRef cond);
 struct cg_val cg_when_end(struct cg_fn *f, const struct cg_when *w, enum rt_phys p, struct cg_val v);
 /* for (i = begin; i < end; i++) with at least one turn. Between open and close, f->next is the
  * latch; close wants the current block terminated and goes on after the loop. */
-struct cg_loop {
-    LLVMValueRef i, end;
-    LLVMBasicBlockRef body, latch, outer;
-};
 struct cg_loop cg_loop_open(struct cg_fn *f, LLVMValueRef begin, LLVMValueRef end);
 void cg_loop_close(struct cg_fn *f, const struct cg_loop *l);
 void cg_loop_close_by(struct cg_fn *f, const struct cg_loop *l, int by); /* i += by */
@@ -260,6 +270,12 @@ LLVMValueRef cg_hash_more(struct cg_fn *f, LLVMValueRef h, int n, const struct c
 void cg_keys_equal(struct cg_fn *f, int n, const struct rt_field *fields, LLVMValueRef row, const struct cg_val *keys,
                    const struct pl_step *s, int first, LLVMBasicBlockRef differ);
 
+/* llvm_fold.c: a value into the accumulator that a field of the row is; the loop over the children of a row */
+void cg_accumulate(struct cg_fn *f, enum fe_agg_fn fn, const struct rt_field *fd, LLVMValueRef row, struct cg_val x);
+void cg_fold_open(struct cg_fn *f, const struct pl_step *s);
+void cg_fold_add(struct cg_fn *f, const struct pl_step *s);
+void cg_fold_close(struct cg_fn *f);
+
 /* llvm_steps.c, llvm_probe.c: steps; code goes on where the row lives, or to f->next */
 void cg_step(struct cg_fn *f, const struct pl_step *s);
 void cg_step_load_lanes(struct cg_fn *f, const struct pl_step *s, LLVMValueRef first);
@@ -298,6 +314,7 @@ struct cg_range {
     LLVMValueRef begin, end;
 };
 struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s);
+struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s); /* of a fold; not empty where the code goes on */
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 
 /* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */

@@ -73,7 +73,9 @@ void cg_loop_close_by(struct cg_fn *f, const struct cg_loop *l, int by)
     LLVMValueRef i = LLVMBuildNSWAdd(f->b, l->i, l_i64(f, by), "");
     l_incoming(l->i, i, l->latch);
     LLVMValueRef more = l_icmp(f, LLVMIntSLT, i, l->end);
-    LLVMBuildCondBr(f->b, more, l->body, done);
+    LLVMValueRef back = LLVMBuildCondBr(f->b, more, l->body, done);
+    if (l->rolled)
+        cg_keep_rolled(f, back);
     l_goto(f, done);
     f->next = l->outer;
 }

@@ -300,6 +300,13 @@ struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s)
     return (struct cg_range){begin, end};
 }
 
+struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s)
+{
+    struct cg_range r = fk_range(f, s, f->next);
+    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), f->next, "children");
+    return r;
+}
+
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
 {
     if (s->a_child_rows < 0) {

@@ -249,6 +249,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
     case PL_STEP_PROBE_SORTED: add_searched(a, s, counter); return;
     case PL_STEP_EXPAND_HASH: add_slots(a, s, counter); return;
     case PL_STEP_EXPAND_CSR: add_csr(a, s, counter); return;
+    case PL_STEP_FOLD:
     case PL_STEP_EXPAND_FK: add_fk(a, s, counter); return;
     case PL_STEP_EXPAND_SORTED: add_search(a, s, counter); return;
     case PL_STEP_MARK: add_mark(a, s, counter); return;
@@ -257,6 +258,8 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
     case PL_STEP_SEARCH: add_position(a, s, counter); return;
     case PL_STEP_LET:
     case PL_STEP_FILTER:
+    case PL_STEP_FOLD_ADD:
+    case PL_STEP_FOLD_END:
     case PL_STEP_EXPAND_ALL:
     case PL_STEP_EXPAND_LATER:
     case PL_STEP_EXPAND_COUNT:

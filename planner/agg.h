@@ -81,6 +81,10 @@ void stage_unique(struct ctx *c, const struct stage *g, struct handle *const *ke
 struct stage stage_of_extremes(struct ctx *c, struct pl_node *n, struct handle **keys, struct handle *arg,
                                const struct pl_grouping *d);
 
+/* agg_fold.c. The same without a state: s is in an open fold (lower_fold.h), and out goes on with its parents. */
+int fold_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
+               struct part *agg_out);
+
 /* Ends s in a state of its groups; out reads it. key_out: handles of all keys, agg_out: per item. */
 int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
               struct part *agg_out);

@@ -378,6 +378,8 @@ int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *o
     stage_keys(c, g);
     if (g->d->nkept < g->nkeys)
         pb_note(c, "%s: %d of %d group keys follow from the others", g->path, g->nkeys - g->d->nkept, g->nkeys);
+    if (g->d->fold)
+        return fold_stage(c, s, g, out, key_out, agg_out);
     if (g->d->parts.probe)
         HD_TRY(store_parts(c, s, g));
     struct open_pipeline *p = pipeline_of(c, s);

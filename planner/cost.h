@@ -74,6 +74,10 @@ enum { PL_PART_SLOTS_CPU = 15, PL_PART_SLOTS_GPU = 19, PL_PARTS_CPU = 9, PL_PART
 double pl_cost_agg_hash(double rows);
 double pl_cost_agg_private(double bytes, int copies);
 double pl_cost_agg_shared(double bytes);
+/* Adding rows to groups that lie elsewhere. */
+double pl_cost_agg_added(double rows);
+/* Going through the children of so many parents, and trying conditions on so many of these one by one. */
+double pl_cost_agg_fold(double parents, double tested, bool gpu);
 bool pl_agg_private_fits(double bytes, double limit, double rows);
 bool pl_agg_copies_fit(double bytes, int copies, double rows);
 bool pl_agg_shared_fits(double bytes, double rows);

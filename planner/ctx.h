@@ -72,6 +72,7 @@ struct handle {
 struct at_hand {
     struct handle *source;           /* row of the table that it scans; NULL: it reads a state */
     HD_VEC(struct handle *) lookups; /* rows found by unique key in it */
+    struct handle *parent, *child; /* of the last join by a foreign key's index: rows of both sides, where no parent comes twice */
 };
 
 struct stream {
@@ -90,6 +91,12 @@ struct stream {
     const struct stored *rows; /* that it reads, of a KEEP; a KEEP itself has no pipeline */
 };
 
+/* What a handle was before it was loaded inside a fold, behind which it is to be loaded again. */
+struct pl_folded {
+    struct handle *h;
+    struct pl_val val;
+};
+
 struct open_pipeline {
     struct rt_pipeline spec;
     int source_slot;
@@ -104,6 +111,11 @@ struct open_pipeline {
     bool framed;
     struct pl_loop loop;
     bool first_match; /* as in struct pl_pipeline */
+    struct pl_open_fold {
+        struct handle *parent; /* of the fold that is open; NULL: none is */
+        int step, nlookups; /* that opens it; of `lookups`, those that were there before */
+        HD_VEC(struct pl_folded) loaded;
+    } fold;
 };
 
 struct shared_state {

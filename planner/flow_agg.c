@@ -3,6 +3,7 @@
 
 #include "planner/agg.h"
 #include "planner/dict_map.h"
+#include "planner/flow_fold.h"
 #include "planner/flow_join.h"
 #include "planner/flow_rows.h"
 #include "planner/handle.h"
@@ -115,8 +116,9 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
                                .clustered = d->clustered};
     if (pl_shared_groups_pay(&f))
         HD_TRY(all_sharable(c, s, g, &f.sharable));
-    d->kind = pl_choose_groups(c, g->node, &f, &d->shared);
-    if (d->kind != RT_STATE_AGG_HASH)
+    HD_TRY(flow_fold_facts(c, s, g, &f.fold));
+    pl_choose_groups(c, g->node, &f, d);
+    if (d->kind != RT_STATE_AGG_HASH || d->fold)
         return 0;
     d->word = pl_choose_word_groups(c, g->node, c->opt.on_gpu && pack_word(c, g->kv, d->nkept, &d->pack), f.row_bytes);
     if (!d->word || c->opt.cached_bytes > 0)
@@ -193,6 +195,8 @@ static int flow_stage(struct ctx *c, struct stream *s, struct stage *g, struct s
 {
     struct pl_grouping *d = HD_NEW(c->a, struct pl_grouping);
     HD_TRY(plan_grouping(c, s, g, d));
+    if (d->fold)
+        return flow_fold(c, s, g, out, key_out, agg_out);
     struct handle *row = flow_row(c, NULL);
     *out = flow_begin(c, NULL, g->d->groups);
     out->max_rows = g->nkeys ? s->max_rows : 1;

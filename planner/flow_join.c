@@ -247,6 +247,8 @@ static void flow_expand_fk(struct ctx *c, struct join *j, struct handle *parent,
     *row = h_row(c, -1, t, -1, how == PL_LEFT);
     j->s.unique_row = once ? *row : NULL;
     j->s.nunique = 0;
+    j->s.at->parent = once ? parent : NULL;
+    j->s.at->child = *row;
 }
 
 /* One row at most has both keys. */

@@ -6,6 +6,7 @@
 #include "planner/handle.h"
 #include "planner/join.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_fold.h"
 #include "planner/lower_rows.h"
 #include "planner/lower_value.h"
 #include "planner/search_word.h"
@@ -75,6 +76,17 @@ static int other_keys(struct ctx *c, struct join *j)
             pl_key_equal(c->a, lx_col(c, 0, env[0], path), lx_col(c, 1, env[1], path), path, join_null_equal(j->d, k));
         HD_TRY(lx_filter(c, &j->s, env, &same, &j->d->key_share[k], 1));
     }
+    return 0;
+}
+
+/* The children stay in a loop of the parent's row: the grouping above ends it. */
+static int fold_fk(struct ctx *c, struct join *j, struct handle *parent, struct handle **row)
+{
+    struct open_pipeline *p = pipeline_of(c, &j->s);
+    struct pl_val pv;
+    HD_TRY(h_value(c, p, parent, &pv));
+    *row = fold_open(c, p, parent, node_table(j->d->tbuild), j->d->fk, j->node->path);
+    p->est *= HD_MAX(j->d->fanout, 0.001);
     return 0;
 }
 
@@ -333,7 +345,9 @@ int join_lookup(struct ctx *c, struct join *j, enum pl_probe_kind how)
         const struct fe_foreign_key *fk = &t->fks[j->d->fk];
         struct handle *parent;
         HD_TRY(key_row(c, j, fk->parent, key_index_of(fk->parent, fk->parent_columns[0]), key, how, &parent));
-        if (j->d->way == PL_WAY_FK)
+        if (j->d->folded)
+            HD_TRY(fold_fk(c, j, parent, &row));
+        else if (j->d->way == PL_WAY_FK)
             HD_TRY(expand_fk(c, j, parent, key, how, &row));
         else
             HD_TRY(search_children(c, j, parent, &row));

@@ -68,9 +68,18 @@ static bool has_own_strings(const struct ctx *c, const struct open_pipeline *p)
     return has;
 }
 
+static bool has_fold(const struct open_pipeline *p)
+{
+    for (int i = 0; i < p->steps.n; i++)
+        if (p->steps.v[i].kind == PL_STEP_FOLD)
+            return true;
+    return false;
+}
+
 static bool is_loop(const struct ctx *c, const struct open_pipeline *p, int level)
 {
-    if (level < 0 || p->framed || p->spec.ordered || c->opt.balance != RT_BALANCE_AUTO || has_own_strings(c, p))
+    if (level < 0 || p->framed || p->spec.ordered || c->opt.balance != RT_BALANCE_AUTO || has_own_strings(c, p) ||
+        has_fold(p))
         return false;
     const struct pl_step *s = &p->steps.v[level];
     double rows = source_rows(c, p);

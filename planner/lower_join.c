@@ -136,7 +136,7 @@ int lower_join(struct ctx *c, struct pl_node *n, struct stream *in, struct strea
         return join_twice(c, &j, b, out);
     if (d->way == PL_WAY_BUILD && d->table->parts.probe)
         HD_TRY(join_store_parts(c, &j));
-    else if (d->way != PL_WAY_KEY && d->way != PL_WAY_CHILD && !d->one)
+    else if (d->way != PL_WAY_KEY && d->way != PL_WAY_CHILD && !d->one && !d->folded)
         HD_TRY(cut_before_level(c, &j.s, d->want, key_columns(c, &j), n->path));
     if (d->form == PL_FORM_EXTREMES)
         return compare_extremes(c, &j, b, out);

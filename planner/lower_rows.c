@@ -6,6 +6,7 @@
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/lower_fold.h"
 #include "planner/lower_value.h"
 #include "planner/need.h"
 #include "planner/physical.h"
@@ -43,10 +44,14 @@ int lower_scan(struct ctx *c, const struct pl_node *n, struct stream *s)
 {
     const struct fe_table *t = node_table(n->n);
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_TABLE, n->path);
-    p->spec.table = t;
+    int by = n->u.filter.by_parent - 1;
+    p->spec.table = by < 0 ? t : t->fks[by].parent;
+    p->est = (double)p->spec.table->rows;
+    struct handle *row = h_row(c, p->source_slot, p->spec.table, -1, false);
+    if (by >= 0)
+        row = fold_open(c, p, row, t, by, n->path);
     p->est = (double)t->rows;
     *s = (struct stream){.pipeline = c->pipelines.n - 1, .est = p->est, .max_rows = p->est};
-    struct handle *row = h_row(c, p->source_slot, t, -1, false);
     scan_columns(c, n->n, row, s);
     s->unique_row = row;
     return scan_filter(c, n, row, s);

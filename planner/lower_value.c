@@ -174,6 +174,8 @@ static int load_computed(struct ctx *c, struct open_pipeline *p, struct handle *
 int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_val *out)
 {
     if (h->slot < 0) {
+        if (p->fold.parent)
+            hd_vec_push(c->a, &p->fold.loaded, (struct pl_folded){h, h->val});
         if (h->kind == H_COLUMN)
             HD_TRY(load_column(c, p, h));
         else if (h->kind == H_FIELD)

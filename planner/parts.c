@@ -493,11 +493,12 @@ static void add_part(struct ctx *c, struct pl_part **parts, int *n, int first, i
 static void cut_steps(struct ctx *c, struct pl_pipeline *q)
 {
     int first = HD_MAX(q->cpu_tile.steps, q->gpu_tile.steps), weight = 0;
+    bool folding = false; /* a loop stays in one function */
     for (int i = first; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         int n = weigh_step(c, s);
         bool alone = pl_opens_level(s->kind);
-        if (i > first && (alone || weight + n > part_weight(c))) {
+        if (i > first && !folding && (alone || weight + n > part_weight(c))) {
             add_part(c, &q->parts, &q->nparts, first, i);
             first = i;
             weight = 0;
@@ -506,6 +507,7 @@ static void cut_steps(struct ctx *c, struct pl_pipeline *q)
             first = i + 1;
         else
             weight += n;
+        folding = s->kind == PL_STEP_FOLD || (folding && s->kind != PL_STEP_FOLD_END);
     }
     if (first < q->nsteps)
         add_part(c, &q->parts, &q->nparts, first, q->nsteps);

@@ -92,6 +92,7 @@ struct pl_join {
     struct fe_expr **pkeys, **bkeys; /* over the columns of the probe side, of the build side */
     enum fe_match asof;              /* of the last keys, probe and build */
     double fanout;             /* PL_WAY_FK, PL_WAY_CHILD, PL_WAY_BAND: estimated rows that a probe row meets */
+    bool folded;               /* PL_WAY_FK: the grouping above adds up a row's children where the row is */
     bool splits;               /* PL_WAY_FK, PL_WAY_COLUMN: a row may have so many that warps share them */
     bool one;                  /* PL_WAY_COLUMN: the first row found is the only one, or as good as all */
     bool plain;                /* PL_WAY_COLUMN: nothing but the key decides about a match */
@@ -165,6 +166,7 @@ struct pl_node {
             int n, first; /* columns are numbered from `first` */
             const struct fe_expr **v;
             double *share; /* of the rows, estimated, for which each holds */
+            int by_parent; /* SCAN: 1 + the foreign key by which rows come parent by parent, inside a fold; 0: as they lie */
         } filter; /* SCAN: of its filter; FILTER */
         struct pl_join join;
         struct {

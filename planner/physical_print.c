@@ -89,7 +89,8 @@ static void print_node(struct physical_printer *w, const struct pl_node *n, int 
     hd_strbuf_addn(o, ' ', 2 * depth);
     hd_strbuf_adds(o, op_names[n->op]);
     if (n->op == PL_NODE_SCAN || n->op == PL_NODE_INDEX)
-        hd_strbuf_addf(o, " %s", n->n->u.scan.table->name);
+        hd_strbuf_addf(o, " %s%s", n->n->u.scan.table->name,
+                       n->op == PL_NODE_SCAN && n->u.filter.by_parent ? " by parents" : "");
     else if (n->op == PL_NODE_JOIN)
         hd_strbuf_addf(o, " %s", fe_join_kind_name(n->u.join.kind));
     else if (n->op == PL_NODE_KEEP)

@@ -180,52 +180,77 @@ static const char *too_large(struct ctx *c, double bytes, bool cheaper)
     return cheaper ? hd_asprintf(c->a, "%.0f bytes are too many", bytes) : NULL;
 }
 
-enum { GROUPS_ONE, GROUPS_COPIES, GROUPS_SHARED, GROUPS_HASH, GROUPS_COUNT };
+enum { GROUPS_ONE, GROUPS_COPIES, GROUPS_SHARED, GROUPS_HASH, GROUPS_FOLD, GROUPS_COUNT };
 
-/* A copy that is small beside the cache is taken whatever the rows; of others costs are compared. */
-static void tell_copies(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f, const char *const *names)
+static const char *const group_names[GROUPS_COUNT] = {"one row", "dense, a copy per thread", "dense, shared", "hash",
+                                                      "fold, without a state"};
+
+/* Beside a fold, which finds each group's rows where it is, what it costs to add rows to groups elsewhere counts. */
+static double cost_of_groups(const struct ctx *c, const struct pl_group_facts *f, int way)
 {
-    double bytes = dense_bytes(f);
-    bool pays = private_pays(f);
-    pl_decide_way(c, d, names[GROUPS_COPIES], pays ? -1 : pl_cost_agg_private(bytes, c->opt.threads),
-                  pays ? hd_asprintf(c->a, "%.0f bytes fit the cache", bytes) : NULL);
-    pl_decide_way(c, d, names[GROUPS_SHARED], -1, "copies need no atomics");
-    pl_decide_way(c, d, names[GROUPS_HASH], pl_cost_agg_hash(f->rows), NULL);
+    double bytes = dense_bytes(f), added = f->fold->parented ? pl_cost_agg_added(f->rows) : 0;
+    return way == GROUPS_COPIES   ? pl_cost_agg_private(bytes, c->opt.threads) + added
+           : way == GROUPS_SHARED ? pl_cost_agg_shared(bytes) + added
+                                  : pl_cost_agg_hash(f->rows);
 }
 
-enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, bool *shared)
+/* A copy that is small beside the cache is taken whatever the rows; of others costs are compared. */
+static void tell_copies(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f)
 {
-    static const char *const names[GROUPS_COUNT] = {"one row", "dense, a copy per thread", "dense, shared", "hash"};
-    int taken = GROUPS_HASH;
-    double bytes = dense_bytes(f);
+    bool pays = private_pays(f);
+    pl_decide_way(c, d, group_names[GROUPS_COPIES], pays ? -1 : cost_of_groups(c, f, GROUPS_COPIES),
+                  pays ? hd_asprintf(c->a, "%.0f bytes fit the cache", dense_bytes(f)) : NULL);
+    pl_decide_way(c, d, group_names[GROUPS_SHARED], -1, "copies need no atomics");
+    pl_decide_way(c, d, group_names[GROUPS_HASH], cost_of_groups(c, f, GROUPS_HASH), NULL);
+}
+
+static void tell_shared(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f, int taken)
+{
     const char *no_dense = f->packed ? NULL : "keys are no integers of a range";
     const char *no_share = !f->packed                                ? no_dense
                            : f->sharable || !pl_shared_groups_pay(f) ? NULL
                                                                      : "no atomics for an accumulator";
-    tell_keys(c, n, f);
+    double bytes = dense_bytes(f), hash = cost_of_groups(c, f, GROUPS_HASH);
+    double copies = cost_of_groups(c, f, GROUPS_COPIES), shared = cost_of_groups(c, f, GROUPS_SHARED);
+    pl_decide_way(c, d, group_names[GROUPS_COPIES], f->packed ? copies : -1,
+                  no_dense ? no_dense : too_large(c, bytes, copies < (taken == GROUPS_SHARED ? shared : hash)));
+    pl_decide_way(c, d, group_names[GROUPS_SHARED], f->packed ? shared : -1,
+                  no_share || taken == GROUPS_SHARED ? no_share : too_large(c, bytes, shared < hash));
+    pl_decide_way(c, d, group_names[GROUPS_HASH], hash, NULL);
+}
+
+/* The state that groups would have. */
+static int state_of_groups(const struct ctx *c, const struct pl_group_facts *f)
+{
     if (f->nkept == 0)
-        taken = GROUPS_ONE;
-    else if (private_pays(f))
-        taken = GROUPS_COPIES;
-    else if (pl_shared_groups_pay(f) && f->sharable)
-        taken = GROUPS_SHARED;
-    else if (f->packed && pl_agg_copies_fit(bytes, c->opt.threads, f->rows))
-        taken = GROUPS_COPIES;
+        return GROUPS_ONE;
+    if (private_pays(f))
+        return GROUPS_COPIES;
+    if (pl_shared_groups_pay(f) && f->sharable)
+        return GROUPS_SHARED;
+    return f->packed && pl_agg_copies_fit(dense_bytes(f), c->opt.threads, f->rows) ? GROUPS_COPIES : GROUPS_HASH;
+}
+
+void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *g)
+{
+    const struct pl_fold_facts *o = f->fold;
+    int taken = state_of_groups(c, f);
+    tell_keys(c, n, f);
     struct pl_decision *d = pl_decide(c, n, "groups");
-    if (taken == GROUPS_ONE)
-        pl_decide_way(c, d, names[GROUPS_ONE], -1, "no keys");
-    if (taken == GROUPS_COPIES)
-        tell_copies(c, d, f, names);
-    if (taken == GROUPS_SHARED || taken == GROUPS_HASH) {
-        double ns = pl_cost_agg_hash(f->rows), copies = pl_cost_agg_private(bytes, c->opt.threads);
-        double one = pl_cost_agg_shared(bytes);
-        pl_decide_way(c, d, names[GROUPS_COPIES], f->packed ? copies : -1,
-                      no_dense ? no_dense : too_large(c, bytes, copies < (taken == GROUPS_SHARED ? one : ns)));
-        pl_decide_way(c, d, names[GROUPS_SHARED], f->packed ? one : -1,
-                      no_share || taken == GROUPS_SHARED ? no_share : too_large(c, bytes, one < ns));
-        pl_decide_way(c, d, names[GROUPS_HASH], ns, NULL);
+    if (o->parented) {
+        double ns = pl_cost_agg_fold(o->parents, o->tested, c->opt.on_gpu);
+        g->fold = !o->why_not && ns < cost_of_groups(c, f, taken) ? o : NULL;
+        pl_decide_way(c, d, group_names[GROUPS_FOLD], o->why_not ? -1 : ns, o->why_not);
     }
-    pl_decide_take(d, names[taken]);
-    *shared = taken == GROUPS_SHARED;
-    return taken == GROUPS_ONE ? RT_STATE_AGG_SCALAR : taken == GROUPS_HASH ? RT_STATE_AGG_HASH : RT_STATE_AGG_DENSE;
+    if (taken == GROUPS_ONE)
+        pl_decide_way(c, d, group_names[GROUPS_ONE], -1, "no keys");
+    if (taken == GROUPS_COPIES)
+        tell_copies(c, d, f);
+    if (taken == GROUPS_SHARED || taken == GROUPS_HASH)
+        tell_shared(c, d, f, taken);
+    pl_decide_take(d, group_names[g->fold ? GROUPS_FOLD : taken]);
+    g->shared = taken == GROUPS_SHARED && !g->fold;
+    g->kind = taken == GROUPS_ONE    ? RT_STATE_AGG_SCALAR
+              : taken == GROUPS_HASH ? RT_STATE_AGG_HASH
+                                     : RT_STATE_AGG_DENSE;
 }

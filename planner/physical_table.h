@@ -41,6 +41,7 @@ struct pl_removed_key {
 struct pl_grouping {
     enum rt_state_kind kind; /* AGG_SCALAR, AGG_DENSE or AGG_HASH */
     bool shared;             /* AGG_DENSE: one copy, updated by atomics */
+    const struct pl_fold_facts *fold; /* no state: the rows of each group are added up where their parent is; NULL: a state */
     bool clustered;          /* equal keys arrive in runs */
     int nkept;               /* keys that others do not determine */
     struct pl_removed_key *removed; /* [key] */
@@ -81,6 +82,17 @@ struct pl_parts pl_choose_group_parts(struct ctx *c, struct pl_node *n, double r
 /* Whether the rows of an AGG_HASH are its slots: on a GPU, where the keys are a word and rows are short. */
 bool pl_choose_word_groups(struct ctx *c, struct pl_node *n, bool packed, double row_bytes);
 
+/* What is known of groups that are parents, by a foreign key with an index, of the rows that are grouped. */
+struct pl_fold_facts {
+    bool parented;           /* they are */
+    const struct fe_table *child; /* whose rows these are, */
+    int fk;                  /* and its foreign key */
+    struct pl_node *from;    /* the scan of the children, or the join that finds them from their parents */
+    struct handle *parent;   /* of such a join: its row */
+    const char *why_not;     /* they cannot be folded, NULL: they can */
+    double parents, tested;  /* rows, estimated: of parents, and of children that a scan would try conditions on in vectors */
+};
+
 /* What is known of a grouping by its keys. */
 struct pl_group_facts {
     int nkeys, nkept; /* keys as written, and those that the others do not determine */
@@ -90,10 +102,11 @@ struct pl_group_facts {
     double rows; /* estimated, of the input */
     bool sharable; /* all accumulators can be updated by atomics */
     bool clustered; /* equal keys arrive in runs */
+    const struct pl_fold_facts *fold;
 };
 /* Whether it is worth finding out if groups are sharable. */
 bool pl_shared_groups_pay(const struct pl_group_facts *f);
-/* AGG_SCALAR, AGG_DENSE or AGG_HASH; shared: one copy of the dense groups, updated by atomics. */
-enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, bool *shared);
+/* Sets kind, shared and fold. */
+void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *d);
 
 #endif

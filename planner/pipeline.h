@@ -6,6 +6,11 @@
  * EXPAND_* opens the next: the steps after it run once per child. No other step yields more
  * than one output per input.
  *
+ * Folds. The steps between FOLD and FOLD_END run once per child of a parent's row, in a loop inside the lane or thread
+ * that has the row; a child that a step ends is not added up. What they set lives there alone, but for the slots of
+ * FOLD_ADD, which are read behind FOLD_END. Folds are not nested, no level begins in one, and facts bound the children
+ * of a parent (PL_FOLD_CHILDREN), so that no skew hides from the balancing.
+ *
  * NULL. A slot or expression with nullable = true is a pair (value, valid). Where valid is false
  * the value is unspecified but safe to compute with. Row-id slots use -1 for a null-extended row;
  * loads through a row slot marked row_nullable give NULL there, or -1 where the loaded field is
@@ -98,6 +103,9 @@ struct pl_part {
 /* Keys of hash tables in framed pipelines are hashed and compared by functions of so many at most. */
 enum { PL_PART_KEYS = 16 };
 
+/* Children of a row that a fold goes through at most. */
+enum { PL_FOLD_CHILDREN = 64 };
+
 /* That a state can be searched by. */
 enum { PL_SEARCH_WORDS = 2 };
 /* Steps of a pipeline that search ahead. */
@@ -109,14 +117,14 @@ struct pl_step {
     enum pl_step_kind kind;
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
     int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
-    int row_slot;             /* LOAD_*, EXPAND_FK, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
+    int row_slot;             /* LOAD_*, EXPAND_FK, FOLD, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable;        /* row_slot may be -1 */
     bool negate;
     bool behind;              /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
     int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN,
                                  EXPAND_BAND: by which rows are sorted */
-    int index;                /* PROBE_KEY: key index number; EXPAND_FK, PROBE_CHILD: foreign key number */
+    int index;                /* PROBE_KEY: key index number; EXPAND_FK, FOLD, PROBE_CHILD: foreign key number */
     int state, field;
     int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
     int expr; /* LET, FILTER; EXPAND_COUNT: I64; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
@@ -134,6 +142,7 @@ struct pl_step {
 #define X(name) int a_##name;
     PL_STEP_ARGS(X) /* rt_spec.args indexes, -1 none */
 #undef X
+    enum fe_agg_fn fn; /* FOLD_ADD: COUNT (+1 where the expression is not NULL), SUM, MIN, MAX, BIT_OR, BIT_XOR */
     bool near; /* PROBE_COLUMN, EXPAND_COLUMN: rows come with ascending values, so that the one before
                                  found its row near this one's */
     bool ahead; /* SEARCH, PROBE_SORTED, EXPAND_SORTED: a CPU searches for all rows of a tile at once */

@@ -114,12 +114,22 @@ static void print_again(const struct printer *w, int i)
         hd_strbuf_adds(w->o, t->early[i] ? " [again for survivors]" : " [for survivors]");
 }
 
+static bool is_in_fold(const struct pl_pipeline *p, int i)
+{
+    if (p->steps[i].kind == PL_STEP_FOLD_END)
+        return false;
+    while (--i >= 0 && p->steps[i].kind != PL_STEP_FOLD_END)
+        if (p->steps[i].kind == PL_STEP_FOLD)
+            return true;
+    return false;
+}
+
 static void print_step(const struct printer *w, int i)
 {
     const struct pl_step *s = &w->p->steps[i];
     enum pl_yield yields = pl_step_form(s->kind)->yields;
     size_t line = w->o->n;
-    hd_strbuf_addn(w->o, ' ', 4 + 2 * s->level);
+    hd_strbuf_addn(w->o, ' ', 4 + 2 * (s->level + is_in_fold(w->p, i)));
     if (s->slot >= 0) {
         print_slot(w, s->slot);
         hd_strbuf_addf(w->o, ":%s%s = ", rt_phys_name(w->p->slots[s->slot].phys),
@@ -128,6 +138,8 @@ static void print_step(const struct printer *w, int i)
     hd_strbuf_adds(w->o, pl_step_name(s->kind));
     if (yields == PL_YIELDS_PROBED || yields == PL_YIELDS_MANY)
         hd_strbuf_addf(w->o, " %s", probe_names[s->probe]);
+    if (s->kind == PL_STEP_FOLD_ADD)
+        hd_strbuf_addf(w->o, " %s", fe_agg_name(s->fn));
     if (s->negate)
         hd_strbuf_adds(w->o, " not");
     if (s->behind)

@@ -61,6 +61,16 @@ static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
     HD_BUG("source %d", (int)p->source);
 }
 
+/* The same of the rows that its first level visits. */
+static uint64_t visits_bound(const struct ctx *c, const struct pl_pipeline *q)
+{
+    uint64_t rows = source_bound(c, q->spec);
+    for (int i = 0; i < q->nsteps; i++)
+        if (q->steps[i].kind == PL_STEP_FOLD)
+            rows *= PL_FOLD_CHILDREN;
+    return rows;
+}
+
 static void touch(struct ctx *c, struct rt_pipeline *r, const struct fe_table *t, enum fe_part_kind kind, int number)
 {
     for (int i = 0; i < r->ntouched; i++)
@@ -194,7 +204,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     q->loop = p->loop;
     q->first_match = p->first_match;
     seal_levels(c, q);
-    q->unoptimised = q->nlevels == 1 && source_bound(c, q->spec) <= FEW_ROWS;
+    q->unoptimised = q->nlevels == 1 && visits_bound(c, q) <= FEW_ROWS;
     seal_touched(c, q);
     seal_writes(c, q);
     seal_reads(c, q);

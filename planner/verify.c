@@ -21,6 +21,7 @@ static bool check_pipeline(struct vf *v, int i)
     v->step = -1;
     VF_TRY(vf_nest(v));
     VF_TRY(vf_loop(v));
+    VF_TRY(vf_folds(v));
     VF_TRY(vf_pipeline_spec(v));
     VF_TRY(vf_kernel(v));
     v->pipeline = -1;

@@ -101,6 +101,9 @@ bool vf_nest(struct vf *v);
 /* verify_loop.c: loops over pairs */
 bool vf_loop(struct vf *v);
 
+/* verify_fold.c: loops over the children of a row */
+bool vf_folds(struct vf *v);
+
 /* verify_kernel.c: what a kernel takes on a GPU */
 bool vf_kernel(struct vf *v);
 

@@ -13,7 +13,7 @@ static bool holds(const struct vf *v, const struct pl_node *n, enum rt_state_kin
 
 static bool holds_groups(const struct vf *v, const struct pl_node *n, const struct pl_grouping *g)
 {
-    return !g || holds(v, n, g->kind);
+    return !g || g->fold || holds(v, n, g->kind);
 }
 
 static bool is_as_chosen(const struct vf *v, const struct pl_node *n)

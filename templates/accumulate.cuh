@@ -370,6 +370,13 @@ template <class Op, class T> HDD_DEVICE void hdd_add(Op op, T &to, hdd_opt<T> v)
         to = op.of(to, v.v);
 }
 
+// To one that knows itself whether it has a value.
+template <class Op, class T> HDD_DEVICE void hdd_add(Op op, hdd_opt<T> &to, hdd_opt<T> v)
+{
+    if (v.ok)
+        to = hdd_opt<T>(op.of(to.v, v.v), true);
+}
+
 template <class Op, class T, class V>
 HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
 {

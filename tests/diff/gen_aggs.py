@@ -17,11 +17,15 @@ class AggGen:
     """A part of PlanGen."""
 
     def aggregate(self, budget, grouped=None):
-        rel = self.rel(budget)
+        rel, parent = self.children() if grouped is None else (None, None)
+        rel = rel or self.rel(budget)
         gen = self.exprs(rel)
         node = {"op": "aggregate", "input": rel.node, "aggs": []}
         out = []
-        if grouped is not False and self.rng.random() < 0.8:
+        if parent:
+            node["keys"] = [self.passed(parent)]
+            out.append(Out(parent.name, parent.val, rel.rows))
+        elif grouped is not False and self.rng.random() < 0.8:
             node["keys"] = []
             usable = [c for c in rel.columns if not c.val.inexact]
             for c in self.rng.sample(usable, min(len(usable), self.rng.choice([0, 1, 1, 2, 3]))):
@@ -42,6 +46,32 @@ class AggGen:
         if keys and rows < MAX_ROWS / 16 and self.rng.random() < 0.3:
             return self.grouping_sets(node, keys, out[len(keys):], rows)
         return Rel(node, out, rows)
+
+    def children(self):
+        """Sometimes a scan of a table of children, and the column that says whose they are."""
+        few = [t for t in self.tables if t.name == "few"]
+        if not few or self.rng.random() < 0.6:
+            return None, None
+        rel = self.scan(few[0])
+        if self.rng.random() < 0.3:
+            rel = Rel({"op": "filter", "input": rel.node, "pred": self.write(self.exprs(rel).boolean(self.depth()))}, rel.columns, rel.rows)
+        refers = [c for c in rel.columns if c.name.split(".")[-1] == few[0].columns[0].name]
+        if refers and self.rng.random() < 0.5:
+            return self.with_parents(few[0], rel, refers[0])
+        return rel, refers[0] if refers else None
+
+    def with_parents(self, few, rel, refers):
+        """Each child beside its parent, found from there or the other way round, and the parent's key."""
+        _, parent, key = few.foreign_keys[0]
+        left = self.scan(next(t for t in self.tables if t.name == parent))
+        keys = [c for c in left.columns if c.name.split(".")[-1] == key[0]]
+        if not keys:
+            return rel, refers
+        node = {"op": "join", "kind": "inner", "on": [[keys[0].name, refers.name]], "left": left.node, "right": rel.node}
+        if self.rng.random() < 0.6:
+            node.update({"strategy": "index", "build": "right"})
+        out = [replace(c, mult=c.mult * few.columns[0].multiplicity()) for c in left.columns] + rel.columns
+        return Rel(node, out, rel.rows), keys[0]
 
     def grouping_sets(self, node, keys, aggs, rows):
         names, shape = [k.name for k in keys], self.rng.random()

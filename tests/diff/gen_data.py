@@ -234,6 +234,15 @@ def random_pair_table(rng, name, left, right):
     return Table(name, columns, len(pairs), keys, foreign)
 
 
+def random_child_table(rng, name, parent):
+    """Some children of each parent, in the order of the parents' rows, and few enough to be folded, like lineitem."""
+    key, most = parent.columns[0], rng.choice([1, 3, 7, 20])
+    refers = [v for v in key.values[:3000] for _ in range(rng.randint(-1, most))]
+    columns = [Column(f"{name}_{parent.name}", key.type, False, refers)]
+    columns += [random_column(rng, f"{name}_{c}", len(refers)) for c in "uvwxyz"[:rng.randint(2, 6)]]
+    return Table(name, columns, len(refers), None, [([columns[0].name], parent.name, [key.name])])
+
+
 def random_database(rng):
     tables = []
     for i in range(rng.randint(2, 4)):
@@ -245,4 +254,6 @@ def random_database(rng):
     keyed = [t for t in tables if t.primary_key]
     if len(keyed) >= 2 and rng.random() < 0.5:
         tables.append(random_pair_table(rng, "pair", *rng.sample(keyed, 2)))
+    if keyed and rng.random() < 0.4:
+        tables.append(random_child_table(rng, "few", rng.choice(keyed)))
     return tables

@@ -150,8 +150,8 @@ class PlanGen(AggGen, JoinGen):
             return ""
         return self.fresh("a") + "."
 
-    def scan(self):
-        table = self.rng.choice(self.tables)
+    def scan(self, table=None):
+        table = table or self.rng.choice(self.tables)
         columns = list(table.columns)
         node = {"op": "scan", "table": table.name}
         if self.rng.random() < 0.3:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes three small tables with NULLs, skew and wide numbers, as CSV with a schema for `heddle load`.
+"""Writes small tables with NULLs, skew and wide numbers, as CSV with a schema for `heddle load`.
 
     make_small.py DIR
 
-One parent has most of the children; names repeat, so that joins on them have many matches on both sides.
+One parent has most of the children; names repeat, so that joins on them have many matches on both sides. Items lie in
+the order of their parents, of which some have none and none has many; table void is like them, and empty.
 """
 
 import json
@@ -11,7 +12,20 @@ import random
 import sys
 from pathlib import Path
 
-PARENTS, CHILDREN, EDGES = 700, 5000, 3000
+PARENTS, CHILDREN, EDGES, ITEMS = 700, 5000, 3000, 7  # items of a parent, at most
+
+ITEM = {
+    "name": "item",
+    "columns": [
+        {"name": "pid", "type": "int64"},
+        {"name": "qty", "type": "int32", "nullable": True},
+        {"name": "price", "type": "decimal(12,2)"},
+        {"name": "big", "type": "int64"},
+        {"name": "ratio", "type": "float64", "nullable": True},
+        {"name": "tag", "type": "string", "nullable": True},
+    ],
+    "foreign_keys": [{"columns": ["pid"], "table": "parent", "references": ["id"]}],
+}
 
 SCHEMA = {
     "format": {"delimiter": ",", "header": True, "null": "", "trailing_delimiter": False},
@@ -48,6 +62,8 @@ SCHEMA = {
             "primary_key": ["src", "dst"],
             "foreign_keys": [{"columns": ["src"], "table": "parent", "references": ["id"]}],
         },
+        ITEM,
+        {**ITEM, "name": "void"},
     ]
 }
 
@@ -81,13 +97,19 @@ def edges(r):
     return [[str(src), str(dst), str(r.randrange(100))] for src, dst in sorted(keys)]
 
 
+def items(r):
+    return [[str(3 * i), maybe(r, str(r.randrange(1, 100))), f"{r.randrange(1, 99999) / 100:.2f}", str(r.randrange(10 ** 12)),
+             maybe(r, repr(r.randrange(-50, 50) / 8)), maybe(r, r.choice(["red", "green", "blue"]))]
+            for i in range(PARENTS) for _ in range(r.randrange(-2, ITEMS + 1))]
+
+
 def main():
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     r = random.Random(1)
     (out / "schema.json").write_text(json.dumps(SCHEMA))
     tables = {"parent": [parent(r, i) for i in range(PARENTS)], "child": [child(r, i) for i in range(CHILDREN)],
-              "edge": edges(r)}
+              "edge": edges(r), "item": items(random.Random(2)), "void": []}
     for table, rows in tables.items():
         columns = [c["name"] for t in SCHEMA["tables"] if t["name"] == table for c in t["columns"]]
         (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in [columns] + rows))

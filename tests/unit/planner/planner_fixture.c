@@ -92,12 +92,12 @@ static struct fe_table_column parent_cols[PARENT_COLUMNS], child_cols[CHILD_COLU
 static const int first_column[] = {0}, pid_column[] = {1}, oid_column[] = {2}, edge_key[] = {0, 1};
 static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, NULL}},
                            child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, rows}};
-static struct fe_table parent, child, tiny, many, edge;
+static struct fe_table parent, child, orphan, tiny, many, edge;
 static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20},
                                             {1, oid_column, &parent, first_column, offsets, rows, 5000}};
 static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20}};
-static struct fe_table *tables[] = {&parent, &child, &tiny, &many, &edge};
-static const struct fe_catalog catalog = {5, tables};
+static struct fe_table *tables[] = {&parent, &child, &orphan, &tiny, &many, &edge};
+static const struct fe_catalog catalog = {6, tables};
 
 static void make_parent(void)
 {
@@ -133,6 +133,8 @@ static void make_child(void)
     child = (struct fe_table){.name = "child", .rows = 100000, .ncols = CHILD_COLUMNS, .cols = child_cols};
     child.nkeyidx = 1;
     child.keyidx = child_keys;
+    orphan = child; /* without foreign keys */
+    orphan.name = "orphan";
     child.nfks = 2;
     child.fks = child_fks;
 }

@@ -190,6 +190,40 @@ static struct fe_table *own_table(struct prog *b, const struct fe_table *t)
     return own;
 }
 
+static struct pl_step *filter_inside(struct prog *b)
+{
+    struct pl_step *s = step(b, PL_STEP_FOLD);
+    while (s->kind != PL_STEP_FILTER)
+        s++;
+    return s;
+}
+
+/* A lookup in the place of a filter of children. */
+static void probe_inside(struct prog *b)
+{
+    struct pl_step lookup = *step(b, PL_STEP_PROBE_BITMAP);
+    lookup.expr = step(b, PL_STEP_FOLD_ADD)->expr;
+    *filter_inside(b) = lookup;
+}
+
+static void more_children(struct prog *b)
+{
+    struct fe_table *own = own_table(b, step(b, PL_STEP_FOLD)->table);
+    own->fks = hd_dup(b->a, own->fks, sizeof *own->fks * (size_t)own->nfks);
+    own->fks[0].max_children = PL_FOLD_CHILDREN + 1;
+}
+
+/* A part ends in front of the fold's end. */
+static void cut_fold(struct prog *b)
+{
+    int at = (int)(step(b, PL_STEP_FOLD_END) - b->p->steps), k = 0;
+    while (b->p->parts[k].end <= at)
+        k++;
+    if (k + 1 == b->p->nparts || b->p->parts[k].end != b->p->parts[k + 1].first)
+        absent("part", k + 1);
+    b->p->parts[k].end = b->p->parts[k + 1].first = at;
+}
+
 static struct pl_pipeline *framed(struct prog *b, bool many_parts)
 {
     for (int i = 0; i < b->g->npipelines; i++) {

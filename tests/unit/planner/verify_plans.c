@@ -6,6 +6,11 @@
     ", 'right': " right more "}"
 #define AGG(keys, aggs, input) "{'op': 'aggregate', 'keys': [" keys "], 'aggs': [" aggs "], 'input': " input "}"
 #define SUM(x)                 "{'fn': 'sum', 'arg': '" x "', 'as': 'sum'}"
+#define FOLDED \
+    JOIN("semi", "direct", \
+         AGG("'pid'", SUM("qty") ", {'fn': 'max', 'arg': 'wide', 'as': 'most'}, {'fn': 'count', 'arg': 'tag', 'as': 'n'}", \
+             "{'op': 'scan', 'table': 'child', 'filter': 'qty <= 49'}"), \
+         "pid", "{'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}", "id", "")
 
 const struct verify_plan verify_plans[PLANS] = {
     [SCAN] = {"{'op': 'sort', 'keys': ['id'], 'limit': 5, 'input': {'op': 'project', 'exprs': ['id', 'name', 'note',"
@@ -24,7 +29,9 @@ const struct verify_plan verify_plans[PLANS] = {
                     JOIN("inner", "hash", SCAN_OF("child"), "pid", SCAN_OF("parent"), "id", "")),
                 0, 0, 0},
     [TOTAL] = {AGG("", SUM("amount"), SCAN_OF("parent")), 0, 0, 0},
-    [RUNS] = {AGG("'pid'", SUM("qty"), SCAN_OF("child")), 0, 0, 0},
+    [RUNS] = {AGG("'pid'", SUM("qty"), SCAN_OF("orphan")), 0, 0, 0},
+    [FOLD] = {FOLDED, 0, 0, 0},
+    [FOLD_FRAME] = {FOLDED, 8, 0, 0},
     [HOT] = {AGG("'oid'", SUM("qty"), SCAN_OF("child")), 0, 0, 0},
     [SHARED] = {AGG("'cid', 'qty'", SUM("oid"), SCAN_OF("child")), 0, 0, 0},
     [SEMI] = {JOIN("semi", "direct", SCAN_OF("child"), "oid", "{'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}",
