@@ -69,7 +69,8 @@ struct fe_fraction fe_fraction_of(const struct fe_expr *q);
     X(ROWS, "rows") /* of the partition */ \
     X(FOUND, "found") /* of the row that a search has found */ \
     X(COMPUTED, "computed") /* by an expression */ \
-    X(SHARE, "share") /* no number of a row: what row numbers are multiplied by, or `less`: divided by, for the share `more` */ \
+    X(SHARE, \
+      "share") /* no number of a row: what row numbers are multiplied by, or `less`: divided by, for the share `more` */ \
     X(FITS, "fits") /* no number, a bool that rewriting knows: whether facts keep its value within 10^by */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,

@@ -8,8 +8,7 @@ static bool is_constant(const struct fe_expr *e)
     return e->op == FE_LIT || e->op == FE_PARAM;
 }
 
-int fe_read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                     struct fe_agg *g)
+int fe_read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
 {
     static const char *const what =
         "a literal or parameter from 0 to 1, with at most 9 digits behind the point and no float";

@@ -76,8 +76,10 @@ static const struct {
     [MEDIAN] = {.name = "median", .arg = true, .framed = true, .agg = FE_AGG_MEDIAN},
     [QUANTILE_CONT] = {.name = "quantile_cont", .arg = true, .q = true, .framed = true, .agg = FE_AGG_QUANTILE_CONT},
     [QUANTILE_DISC] = {.name = "quantile_disc", .arg = true, .q = true, .framed = true, .agg = FE_AGG_QUANTILE_DISC},
-    [APPROX_COUNT_DISTINCT] =
-        {.name = "approx_count_distinct", .arg = true, .framed = true, .agg = FE_AGG_APPROX_COUNT_DISTINCT},
+    [APPROX_COUNT_DISTINCT] = {.name = "approx_count_distinct",
+                               .arg = true,
+                               .framed = true,
+                               .agg = FE_AGG_APPROX_COUNT_DISTINCT},
 #define T_AGG(id, ...)
 #define T_MOMENT(id, said, nargs) \
     [id] = {.name = said, .arg = true, .by = (nargs) == 2, .framed = true, .agg = FE_AGG_##id},

@@ -166,8 +166,9 @@ static const char *between(struct fw_reading *x, struct hd_type t, struct hd_typ
                            "decimal(38,0))) / %s as %s)",
                            lo, sum, den, over, hi, sum, over, den, hd_type_text(t, text));
     }
-    return hd_asprintf(a, "case when %s = %s then %s else %s * (1e0 - cast(%s as float64) / cast(%s as float64)) + "
-                          "%s * (cast(%s as float64) / cast(%s as float64)) end",
+    return hd_asprintf(a,
+                       "case when %s = %s then %s else %s * (1e0 - cast(%s as float64) / cast(%s as float64)) + "
+                       "%s * (cast(%s as float64) / cast(%s as float64)) end",
                        lo, hi, lo, lo, over, den, hi, over, den);
 }
 

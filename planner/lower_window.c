@@ -404,10 +404,7 @@ static struct rt_share share_of(const struct fe_window_value *w)
 {
     struct fe_fraction q = fe_fraction_of(w->q);
     bool disc = w->fn == FE_AGG_QUANTILE_DISC;
-    return (struct rt_share){disc      ? RT_SHARE_FIRST
-                             : w->next ? RT_SHARE_CEILING
-                                       : RT_SHARE_FLOOR,
-                             q.num, q.den};
+    return (struct rt_share){disc ? RT_SHARE_FIRST : w->next ? RT_SHARE_CEILING : RT_SHARE_FLOOR, q.num, q.den};
 }
 
 /* The other fields that finishing looks at. */

@@ -102,8 +102,7 @@ static int whole(struct window_lowering *l, const struct fe_window_value *w, str
         args[2] = lx_col(c, 2, env[2], path);
     }
     struct hd_type t = mean ? hd_decimal(HD_DEC_MAX, HD_MAX(6, of.scale)) : of;
-    struct fe_expr *e =
-        pl_expr_node(c->a, fits ? FE_DIV : FE_OF_PARTS, t, low->nullable, path, 2, args[1], args[2]);
+    struct fe_expr *e = pl_expr_node(c->a, fits ? FE_DIV : FE_OF_PARTS, t, low->nullable, path, 2, args[1], args[2]);
     if (!fits) {
         e->args = hd_dup(c->a, args, sizeof args);
         e->nargs = 3;

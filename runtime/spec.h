@@ -78,6 +78,13 @@ struct rt_frame {
     int x, y;
     struct rt_share share; /* NTH */
 };
+/* It begins where its segment does, and leaves nothing out. */
+static inline bool rt_frame_is_running(const struct rt_frame *f)
+{
+    const struct rt_frame_span *s = f->span;
+    return f->nspans == 1 && s->from[0] == f->begin && s->from[1] == f->begin && s->from_by[0] <= 0 &&
+           s->from_by[1] <= 0;
+}
 /* What it writes into an I64 field then: into the k-th row of a segment the number there, from 1, of the k-th row that the
  * running field `count` counts. Others keep the 0 that they have. */
 struct rt_nth {
@@ -126,6 +133,8 @@ static inline bool rt_merge_is_ranked(enum rt_merge m)
     return m == RT_MERGE_NTH || m == RT_MERGE_DISTINCT || m == RT_MERGE_DISTINCT_XOR;
 }
 
+enum { RT_RANKED_MAX = 8 }; /* fields that are finished together */
+
 enum rt_state_kind {
 #define S_STATE(id, stem, name, filling, aggregate, head) RT_STATE_##id,
 #include "runtime/states.def"
@@ -141,6 +150,10 @@ int rt_state_head(const struct rt_state *s);
 /* The field that is not 0 in rows that have a group, of states with gaps; -1: byte 0 of a row is it. */
 int rt_state_presence(const struct rt_state *s);
 bool rt_state_has_gaps(const struct rt_state *s); /* rows without a group may be among those of the groups */
+
+/* Framed fields from `first` on that are of one x and, of distinct values, of one frame; 0: those before have it, or it is
+ * none such. */
+int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MAX]);
 
 enum rt_finish_op {
 #define F_FINISH(id, stem, name) RT_FINISH_##id,

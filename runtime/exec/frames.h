@@ -71,8 +71,6 @@ static inline uint32_t rt_matrix_zeros(const struct rt_matrix *m, uint32_t at)
     return (uint32_t)(w->before + (uint64_t)__builtin_popcountll(w->zeros & ((UINT64_C(1) << (at & 63)) - 1)));
 }
 
-enum { RT_RANKED_MAX = 8 }; /* fields that are done together */
-
 /* Fields of one x, of DISTINCT and DISTINCT_XOR and one frame, or of NTH. Codes are those of x; rows without one have
  * `none`. */
 struct rt_ranked {

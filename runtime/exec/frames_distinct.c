@@ -292,34 +292,38 @@ static int64_t occurrence(const struct rt_matrix *m, uint64_t place, uint32_t co
     return row >= begin && row < end ? row : -1;
 }
 
+/* Where the frame of row i begins and ends, whatever it leaves out, and maybe in front of its partition or behind it. */
+static void frame_of(const struct distinct *d, int64_t i, int64_t *from, int64_t *to)
+{
+    const struct rt_frame_span *s = d->f->span;
+    *from = rt_frame_bound(d->r->v, (uint64_t)i, s->from[0], s->from_by[0]);
+    *to = rt_frame_bound(d->r->v, (uint64_t)i, s->to[0], s->to_by[0]);
+}
+
 /* The last row of the value in a gap that its partition's rows `before` and `next` are around: the first row of the gap
  * whose frame begins behind `before` and reaches `next`. */
 static uint32_t first_reaching(const struct distinct *d, int64_t from, int64_t to, int64_t before, int64_t next)
 {
-    const struct rt_frame_span *s = d->f->span;
-    const struct rt_live *v = d->r->v;
-    int64_t lo = from, hi = to, begin = begin_of(d, (uint64_t)from), end = rt_frame_bound(v, (uint64_t)from, d->f->end, 0);
+    int64_t lo = from, hi = to, a, b;
     while (lo < hi) {
         int64_t i = lo + (hi - lo) / 2;
-        int64_t a = HD_MAX(begin, rt_frame_bound(v, (uint64_t)i, s->from[0], s->from_by[0]));
-        int64_t b = HD_MIN(end, rt_frame_bound(v, (uint64_t)i, s->to[0], s->to_by[0]));
-        if (before < a && next < b)
+        frame_of(d, i, &a, &b);
+        if ((before < 0 || before < a) && next < b)
             hi = i;
         else
             lo = i + 1;
     }
-    return lo < to ? (uint32_t)(lo - begin) : d->never;
+    return lo < to ? (uint32_t)(lo - begin_of(d, (uint64_t)from)) : d->never;
 }
 
 /* The own row is there although its peers are not. */
 static bool is_alone(const struct distinct *d, int64_t i, int64_t before, int64_t behind)
 {
     uint64_t from, to;
-    const struct rt_frame_span *s = d->f->span;
+    int64_t a, b;
     if (d->f->nspans < RT_FRAME_SPANS || !rt_frame_rows(d->r->v, d->f, 1, (uint64_t)i, &from, &to))
         return false;
-    int64_t a = rt_frame_bound(d->r->v, (uint64_t)i, s->from[0], s->from_by[0]);
-    int64_t b = rt_frame_bound(d->r->v, (uint64_t)i, s->to[0], s->to_by[0]);
+    frame_of(d, i, &a, &b);
     return (before < 0 || before < a) && (behind < 0 || behind >= b);
 }
 
@@ -383,13 +387,6 @@ static int make_keys(struct distinct *d)
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-static bool begins_with_partition(const struct rt_frame *f)
-{
-    const struct rt_frame_span *s = f->span;
-    return f->nspans == 1 && s->from[0] == f->begin && s->from[1] == f->begin && s->from_by[0] <= 0 &&
-           s->from_by[1] <= 0;
-}
-
 static size_t sum_bytes(const struct rt_ranked *r, uint64_t n)
 {
     size_t size = 0;
@@ -403,11 +400,11 @@ int rt_finish_distinct(struct rt_ranked *r)
     uint64_t n = r->v->nrows;
     struct distinct d = {.r = r, .f = r->v->s->fields[r->field[0]].frame};
     struct rt_block memory = {0};
-    d.running = begins_with_partition(d.f);
+    d.running = rt_frame_is_running(d.f);
     size_t matrix = rt_matrix_bytes(r->x, n), keys = 2 * hd_align_up(n, 4) * sizeof(uint32_t),
            sums = hd_align_up(sum_bytes(r, n), sizeof(hd_i128));
-    HD_TRY(rt_exec_block(r->x, r->v->s, hd_align_up(matrix, sizeof(hd_i128)) + keys + sums + n * sizeof(struct walk), false,
-                         &memory));
+    HD_TRY(rt_exec_block(r->x, r->v->s, hd_align_up(matrix, sizeof(hd_i128)) + keys + sums + n * sizeof(struct walk),
+                         false, &memory));
     unsigned char *at = memory.p;
     rt_matrix_place(&r->m, at);
     at += hd_align_up(matrix, sizeof(hd_i128));

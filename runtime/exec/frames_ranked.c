@@ -188,38 +188,14 @@ static int select_values(struct rt_ranked *r)
 
 /* ---- fields -------------------------------------------------------------------------------------------------- */
 
-static bool same_rows(const struct rt_frame *a, const struct rt_frame *b)
-{
-    bool same = a->nspans == b->nspans;
-    for (int k = 0; k < 2 * a->nspans && same; k++) {
-        const struct rt_frame_span *p = &a->span[k / 2], *q = &b->span[k / 2];
-        same = p->from[k % 2] == q->from[k % 2] && p->from_by[k % 2] == q->from_by[k % 2] &&
-               p->to[k % 2] == q->to[k % 2] && p->to_by[k % 2] == q->to_by[k % 2];
-    }
-    return same;
-}
-
-static bool goes_with(const struct rt_state *s, int a, int b)
-{
-    const struct rt_frame *f = s->fields[a].frame, *g = s->fields[b].frame;
-    bool nth = s->merge[a] == RT_MERGE_NTH;
-    return g && rt_merge_is_ranked(s->merge[b]) && f->x == g->x && nth == (s->merge[b] == RT_MERGE_NTH) &&
-           (nth || same_rows(f, g));
-}
-
 int rt_finish_ranked(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_state *s = v->s;
-    bool *done = HD_NEWN(&x->arena, bool, s->nfields + 1);
     for (int i = 0; i < s->nfields; i++) {
         struct rt_ranked r = {.x = x, .v = v, .m = {.x = x, .v = v, .n = v->nrows}};
-        if (done[i] || !s->fields[i].frame || !rt_merge_is_ranked(s->merge[i]))
+        r.n = rt_ranked_fields(s, i, r.field);
+        if (r.n == 0)
             continue;
-        for (int k = i; k < s->nfields && r.n < RT_RANKED_MAX; k++)
-            if (!done[k] && goes_with(s, i, k)) {
-                r.field[r.n++] = k;
-                done[k] = true;
-            }
         r.cut = rt_cut(x, v->nrows, TASK_MIN);
         HD_TRY(s->merge[i] == RT_MERGE_NTH ? select_values(&r) : rt_finish_distinct(&r));
     }

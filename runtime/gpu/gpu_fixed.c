@@ -53,7 +53,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, frames_of, top, text;
+        search, frames, frames_of, frames_ranked, frames_distinct, top, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -78,8 +78,12 @@ static void add_frames(struct needs *n, const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++) {
         bool framed = s->fields[i].frame != NULL, of_fields = framed && rt_merge_is_of_fields(s->merge[i]);
-        n->frames |= framed && !of_fields;
+        bool ranked = framed && rt_merge_is_ranked(s->merge[i]);
+        n->frames |= framed && !of_fields && !ranked;
         n->frames_of |= of_fields;
+        n->frames_ranked |= ranked;
+        n->frames_distinct |= ranked && s->merge[i] != RT_MERGE_NTH;
+        n->prefix_sum |= ranked;
     }
 }
 
@@ -119,16 +123,27 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"},        {n.select, "finish_select"},
-               {n.sort, "finish_sort"},          {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},          {n.window, "finish_window"},
-               {n.string, "finish_string"},      {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},        {n.top, "finish_top"},
-               {n.running, "finish_running"},    {n.search, "finish_search"},
-               {n.frames, "finish_frames"},      {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},        {n.partition, "finish_partition"},
-               {n.rows, "finish_rows"},          {n.text, "finish_text"},
-               {n.frames_of, "finish_frames_of"}};
+    } all[] = {{n.radix, "finish_radix"},
+               {n.select, "finish_select"},
+               {n.sort, "finish_sort"},
+               {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},
+               {n.window, "finish_window"},
+               {n.string, "finish_string"},
+               {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},
+               {n.top, "finish_top"},
+               {n.running, "finish_running"},
+               {n.search, "finish_search"},
+               {n.frames, "finish_frames"},
+               {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"},
+               {n.partition, "finish_partition"},
+               {n.rows, "finish_rows"},
+               {n.text, "finish_text"},
+               {n.frames_of, "finish_frames_of"},
+               {n.frames_ranked, "finish_frames_ranked"},
+               {n.frames_distinct, "finish_frames_distinct"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)
