@@ -145,7 +145,7 @@ int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MA
 
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false, borders = false, frames = false;
+    bool runs = false, borders = false, frames = false, ranks = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->sorted < s->nsort)
@@ -157,7 +157,9 @@ static void list_rows(struct rt_state *s)
     for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
         borders |= s->fields[f].border != RT_BORDER_NONE;
-        frames |= s->fields[f].frame != NULL;
+        bool framed = s->fields[f].frame != NULL, ranked = framed && rt_merge_is_ranked(s->merge[f]);
+        frames |= framed && !ranked;
+        ranks |= ranked;
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
@@ -171,6 +173,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_TEXT);
     if (frames)
         then(s, RT_FINISH_FRAMES);
+    if (ranks)
+        then(s, RT_FINISH_RANKS);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

@@ -160,7 +160,7 @@ enum rt_finish_op {
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MAX = 8 }; /* operations of a state */
+enum { RT_FINISH_MAX = 9 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;

@@ -35,9 +35,6 @@ static inline bool rt_frame_rows(const struct rt_live *v, const struct rt_frame 
     return a < b;
 }
 
-/* Fields that rt_merge_is_ranked (frames_ranked.c). */
-int rt_finish_ranked(struct rt_exec *x, struct rt_live *v);
-
 /* ---- a wavelet matrix, level by level (frames_matrix.c) ------------------------------------------------------ */
 
 /* Codes of rows, which a level brings into another order: those without the level's bit in front, each part in the order
@@ -89,7 +86,12 @@ static inline int rt_bits_of(uint64_t n)
 {
     return n ? 64 - __builtin_clzll(n) : 0;
 }
-/* The level's codes, in the order of the rows. */
+/* The field x. */
+static inline const struct rt_field *rt_ranked_codes_of(const struct rt_ranked *r)
+{
+    return &r->v->s->fields[r->v->s->fields[r->field[0]].frame->x];
+}
+/* The first level's codes, in the order of the rows, and `none` (frames_matrix.c). */
 int rt_ranked_codes(struct rt_ranked *r);
 
 /* frames_distinct.c */

@@ -1,4 +1,6 @@
 /* Levels of a wavelet matrix (frames.h): n rows take O(n) work for each, on all threads, and O(n) memory for all. */
+#include <stdatomic.h>
+
 #include "runtime/exec/frames.h"
 
 enum { WORD = 64, TASK_MIN = 1 << 8 /* words */ };
@@ -75,4 +77,50 @@ int rt_matrix_level(struct rt_matrix *m, int bit)
     m->next = m->at;
     m->at = turned;
     return 0;
+}
+
+/* ---- codes -------------------------------------------------------------------------------------------------- */
+
+struct largest {
+    const struct rt_ranked *r;
+    _Atomic uint32_t code;
+};
+
+static uint32_t code_of(const struct rt_field *f, const unsigned char *row)
+{
+    uint32_t code = 0;
+    if (f->valid_offset < 0 || row[f->valid_offset])
+        memcpy(&code, row + f->offset, sizeof code);
+    return code;
+}
+
+static void find_largest(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct largest *l = context;
+    const struct rt_field *f = rt_ranked_codes_of(l->r);
+    uint32_t most = 0, seen;
+    for (uint64_t i = task * l->r->cut.size; i < rt_cut_end(&l->r->cut, task); i++)
+        most = HD_MAX(most, code_of(f, rt_ranked_row(l->r, i)));
+    seen = atomic_load(&l->code);
+    while (seen < most && !atomic_compare_exchange_weak(&l->code, &seen, most))
+        ;
+}
+
+static void fill(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    const struct rt_ranked *r = context;
+    const struct rt_field *f = rt_ranked_codes_of(r);
+    for (uint64_t i = task * r->cut.size; i < rt_cut_end(&r->cut, task); i++) {
+        uint32_t code = code_of(f, rt_ranked_row(r, i));
+        r->m.at->code[i] = code ? code : r->none;
+        r->m.at->row[i] = (uint32_t)i;
+    }
+}
+
+int rt_ranked_codes(struct rt_ranked *r)
+{
+    struct largest l = {.r = r};
+    HD_TRY(rt_exec_parallel(r->x, r->cut.ntasks, find_largest, &l));
+    r->none = UINT32_C(1) << rt_bits_of(l.code); /* ranks have 31 bits at most */
+    return rt_exec_parallel(r->x, r->cut.ntasks, fill, r);
 }

@@ -2,8 +2,6 @@
  * (Vogelsgesang, Neumann, Leis, Kemper, Efficient Evaluation of Arbitrarily-Framed Holistic SQL Aggregates and Window
  * Functions, 2022, has a merge sort tree for it, of n log n numbers). A level has rows of lower ranks in front; how many
  * of these a frame has, says whether its k-th row is among them. O(log n) for a row, whatever its frame. */
-#include <stdatomic.h>
-
 #include "runtime/exec/frames.h"
 #include "templates/ranked.cuh"
 
@@ -12,57 +10,6 @@ enum { TASK_MIN = 1 << 12 };
 _Static_assert((int)HDD_SHARE_FLOOR == (int)RT_SHARE_FLOOR && (int)HDD_SHARE_CEILING == (int)RT_SHARE_CEILING &&
                    (int)HDD_SHARE_FIRST == (int)RT_SHARE_FIRST,
                "places are those of the spec");
-
-/* ---- codes -------------------------------------------------------------------------------------------------- */
-
-struct largest {
-    const struct rt_ranked *r;
-    _Atomic uint32_t code;
-};
-
-static const struct rt_field *codes_of(const struct rt_ranked *r)
-{
-    return &r->v->s->fields[r->v->s->fields[r->field[0]].frame->x];
-}
-
-static uint32_t code_of(const struct rt_field *f, const unsigned char *row)
-{
-    uint32_t code = 0;
-    if (f->valid_offset < 0 || row[f->valid_offset])
-        memcpy(&code, row + f->offset, sizeof code);
-    return code;
-}
-
-static void find_largest(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
-{
-    struct largest *l = context;
-    const struct rt_field *f = codes_of(l->r);
-    uint32_t most = 0, seen;
-    for (uint64_t i = task * l->r->cut.size; i < rt_cut_end(&l->r->cut, task); i++)
-        most = HD_MAX(most, code_of(f, rt_ranked_row(l->r, i)));
-    seen = atomic_load(&l->code);
-    while (seen < most && !atomic_compare_exchange_weak(&l->code, &seen, most))
-        ;
-}
-
-static void fill(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
-{
-    const struct rt_ranked *r = context;
-    const struct rt_field *f = codes_of(r);
-    for (uint64_t i = task * r->cut.size; i < rt_cut_end(&r->cut, task); i++) {
-        uint32_t code = code_of(f, rt_ranked_row(r, i));
-        r->m.at->code[i] = code ? code : r->none;
-        r->m.at->row[i] = (uint32_t)i;
-    }
-}
-
-int rt_ranked_codes(struct rt_ranked *r)
-{
-    struct largest l = {.r = r};
-    HD_TRY(rt_exec_parallel(r->x, r->cut.ntasks, find_largest, &l));
-    r->none = UINT32_C(1) << rt_bits_of(l.code); /* ranks have 31 bits at most */
-    return rt_exec_parallel(r->x, r->cut.ntasks, fill, r);
-}
 
 /* ---- the k-th value ------------------------------------------------------------------------------------------ */
 
@@ -175,7 +122,7 @@ static int select_values(struct rt_ranked *r)
     int rc = rt_ranked_codes(r);
     rc = rc ? rc : rt_exec_parallel(r->x, r->cut.ntasks, start, &s);
     int bits = rt_bits_of(r->none) - 1;
-    s.counts = codes_of(r)->valid_offset >= 0;
+    s.counts = rt_ranked_codes_of(r)->valid_offset >= 0;
     for (int bit = s.counts ? bits : bits - 1; bit >= 0 && rc == 0; bit--) {
         rc = rt_matrix_level(&r->m, bit);
         rc = rc ? rc : rt_exec_parallel(r->x, r->cut.ntasks, walk_down, &s);
@@ -188,10 +135,10 @@ static int select_values(struct rt_ranked *r)
 
 /* ---- fields -------------------------------------------------------------------------------------------------- */
 
-int rt_finish_ranked(struct rt_exec *x, struct rt_live *v)
+int rt_finish_ranks(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_state *s = v->s;
-    for (int i = 0; i < s->nfields; i++) {
+    for (int i = 0; i < s->nfields && v->nrows; i++) {
         struct rt_ranked r = {.x = x, .v = v, .m = {.x = x, .v = v, .n = v->nrows}};
         r.n = rt_ranked_fields(s, i, r.field);
         if (r.n == 0)

@@ -77,14 +77,18 @@ static void add_hash(struct needs *n, double rows)
 static void add_frames(struct needs *n, const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++) {
-        bool framed = s->fields[i].frame != NULL, of_fields = framed && rt_merge_is_of_fields(s->merge[i]);
-        bool ranked = framed && rt_merge_is_ranked(s->merge[i]);
-        n->frames |= framed && !of_fields && !ranked;
-        n->frames_of |= of_fields;
-        n->frames_ranked |= ranked;
-        n->frames_distinct |= ranked && s->merge[i] != RT_MERGE_NTH;
-        n->prefix_sum |= ranked;
+        if (!s->fields[i].frame || rt_merge_is_ranked(s->merge[i]))
+            continue;
+        n->frames |= !rt_merge_is_of_fields(s->merge[i]);
+        n->frames_of |= rt_merge_is_of_fields(s->merge[i]);
     }
+}
+
+static void add_ranks(struct needs *n, const struct rt_state *s)
+{
+    n->frames_ranked = n->prefix_sum = true;
+    for (int i = 0; i < s->nfields; i++)
+        n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -106,6 +110,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_BORDERS:
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: add_frames(n, s); break;
+        case RT_FINISH_RANKS: add_ranks(n, s); break;
         case RT_FINISH_TEXT: n->text = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:

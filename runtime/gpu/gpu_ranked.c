@@ -197,9 +197,9 @@ static void set_field(struct ranking *r, int k)
     p->place = (hdd_u32)f->share.place;
 }
 
-int rt_gpu_finish_ranked(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+int rt_gpu_finish_ranks(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
-    for (int i = 0; i < v->s->nfields; i++) {
+    for (int i = 0; i < v->s->nfields && v->nrows; i++) {
         struct ranking r = {.x = x, .v = v, .err = err};
         r.n = rt_ranked_fields(v->s, i, r.field);
         if (r.n == 0)

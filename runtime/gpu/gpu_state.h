@@ -105,8 +105,8 @@ int rt_gpu_finish_frames(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct h
  * many nodes there are in memory: rows themselves are the lowest ones of folds of other fields. */
 struct hdd_frames_args rt_frames_args(const struct rt_gpu_state *v, int field);
 uint64_t rt_frames_levels(struct hdd_frames_args *p, bool of_fields);
-/* gpu_ranked.c: fields that rt_merge_is_ranked. */
-int rt_gpu_finish_ranked(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* gpu_ranked.c */
+int rt_gpu_finish_ranks(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
 /* ---- gpu_text.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_text(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
