@@ -52,6 +52,12 @@ struct fe_agg {
     const char *path;
 };
 
+/* What row numbers are multiplied by and then divided by for the share q, NULL: 1/2. Without common factors. */
+struct fe_fraction {
+    int64_t num, den;
+};
+struct fe_fraction fe_fraction_of(const struct fe_expr *q);
+
 /* A column of a window: a number of a row's partition, or the value of the row with the number base + by there, from 1.
  * NULL where there is no such row; with clamp_high the last one's if it is beyond that. */
 #define FE_WINDOW_BASES(X) \
@@ -63,6 +69,8 @@ struct fe_agg {
     X(ROWS, "rows") /* of the partition */ \
     X(FOUND, "found") /* of the row that a search has found */ \
     X(COMPUTED, "computed") /* by an expression */ \
+    X(SHARE, \
+      "share") /* no number of a row: what row numbers are multiplied by, or `less`: divided by, for the share `more` */ \
     X(FITS, "fits") /* no number, a bool that rewriting knows: whether facts keep its value within 10^by */
 enum fe_window_base {
 #define X(id, name) FE_WINDOW_##id,
@@ -100,11 +108,20 @@ enum { FE_WINDOW_SPANS = 3 };
 /* What a window keeps of each row, in the order of the window: ANY the value itself, COUNT how many rows up to and with
  * this one have one, SUM, MIN, MAX and bits of those. Framed: SUM, MIN, MAX, BIT_OR of the rows of the spans, NULL where
  * none of them has a value; REGR_SXY of the values `of`; ARG_MIN and ARG_MAX: the number of the row that has the smallest
- * or largest of the first of these, of several that with the smallest of the other. `arg` is the first one then. */
+ * or largest of the first of these, of several that with the smallest of the other. `arg` is the first one then.
+ *
+ * Two more are framed by a rank, value `of` [0], that rows have by their values in the partition, NULL where they do not
+ * count. QUANTILE_CONT and QUANTILE_DISC: the number of a row whose value is in the place of the share q, for
+ * QUANTILE_CONT the last one not behind it or, `next`, the first one not in front of it. COUNT, SUM, AVG and BIT_XOR that
+ * are `distinct`, of the values `of` [1], each once; AVG by number `count`. */
+enum fe_window_kept { FE_KEPT_AS_IS, FE_KEPT_FOR_SUMS, FE_KEPT_FOR_BITS, FE_KEPT_RANK };
 struct fe_window_value {
     enum fe_agg_fn fn;
+    enum fe_window_kept kept; /* ANY: as wide as what is made of it needs */
     struct fe_expr *arg; /* over the input's columns */
-    bool framed;
+    bool framed, distinct, next;
+    const struct fe_expr *q; /* a literal or parameter; NULL: 1/2 */
+    int count;
     int nspans;
     struct fe_window_span span[FE_WINDOW_SPANS];
     int of[2]; /* values in front of this one, of which ANY is kept */
@@ -113,16 +130,23 @@ struct fe_window_value {
 };
 static inline bool fe_window_is_arg(const struct fe_window_value *v)
 {
-    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX;
+    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX || v->fn == FE_AGG_QUANTILE_CONT ||
+           v->fn == FE_AGG_QUANTILE_DISC;
 }
 /* SUM or AVG of an exact type: differences of the running SUM `of` [0] that it is of, for AVG by number `of` [1]. */
 static inline bool fe_window_is_difference(const struct fe_window_value *v)
 {
-    return v->framed && (v->fn == FE_AGG_AVG || (v->fn == FE_AGG_SUM && !hd_type_is_float(v->arg->type)));
+    return v->framed && !v->distinct &&
+           (v->fn == FE_AGG_AVG || (v->fn == FE_AGG_SUM && !hd_type_is_float(v->arg->type)));
+}
+/* The same of distinct values, whose sum may need a high word. */
+static inline bool fe_window_is_distinct_sum(const struct fe_window_value *v)
+{
+    return v->distinct && (v->fn == FE_AGG_SUM || v->fn == FE_AGG_AVG) && !hd_type_is_float(v->arg->type);
 }
 static inline bool fe_window_is_of_others(const struct fe_window_value *v)
 {
-    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY);
+    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY || v->distinct);
 }
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows

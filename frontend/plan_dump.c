@@ -279,7 +279,9 @@ static void print_at(struct dump *d, const struct fe_node *n, const struct fe_wi
         print_search(d, w, &w->searches[at->of], names);
     if (at->base == FE_WINDOW_COMPUTED)
         print_number(d, n, w->numbers[at->of]);
-    if (at->more)
+    if (at->base == FE_WINDOW_SHARE)
+        hd_strbuf_addf(d->out, " %s of :%s", at->less ? "divisor" : "factor", at->more->param_name);
+    else if (at->more)
         hd_strbuf_addf(d->out, " %c :%s", at->less ? '-' : '+', at->more->param_name);
     if (at->by)
         hd_strbuf_addf(d->out, " %c %" PRId64, at->by < 0 ? '-' : '+', at->by < 0 ? -at->by : at->by);
@@ -302,9 +304,15 @@ static void print_ends(struct dump *d, const struct fe_node *n, const struct fe_
 static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
                          const char *const *names)
 {
-    hd_strbuf_addf(d->out, "%s%s(", fe_window_is_arg(v) ? "number of " : "", fe_agg_name(v->fn));
+    bool quantile = v->fn == FE_AGG_QUANTILE_CONT || v->fn == FE_AGG_QUANTILE_DISC;
+    hd_strbuf_addf(d->out, "%s%s%s(%s", fe_window_is_arg(v) ? "number of " : "", v->next ? "next " : "",
+                   fe_agg_name(v->fn), v->distinct ? "distinct " : "");
     fe_expr_print(d->out, v->arg, names);
-    if (fe_window_is_of_others(v)) {
+    if (quantile && v->q) {
+        hd_strbuf_adds(d->out, ", ");
+        fe_expr_print(d->out, v->q, names);
+    }
+    if (fe_window_is_of_others(v) && !quantile) {
         hd_strbuf_adds(d->out, ", ");
         fe_expr_print(d->out, n->u.sort.window->values[v->of[1]].arg, names);
     }

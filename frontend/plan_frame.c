@@ -6,15 +6,26 @@
 
 /* ---- columns of the node ------------------------------------------------------------------------------- */
 
-int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
+static int add_value(struct fw_reading *x, enum fe_agg_fn fn, enum fe_window_kept kept, struct fe_expr *arg)
 {
     struct fe_window *w = x->w;
     for (int i = 0; i < w->nvalues; i++)
-        if (w->values[i].fn == fn && !w->values[i].framed && !w->values[i].places && fe_expr_eq(w->values[i].arg, arg))
+        if (w->values[i].fn == fn && !w->values[i].framed && !w->values[i].places && w->values[i].kept == kept &&
+            fe_expr_eq(w->values[i].arg, arg))
             return i;
     hd_grow1(x->r->arena, w->values, w->nvalues);
-    w->values[w->nvalues] = (struct fe_window_value){.fn = fn, .arg = arg};
+    w->values[w->nvalues] = (struct fe_window_value){.fn = fn, .kept = kept, .arg = arg};
     return w->nvalues++;
+}
+
+int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg)
+{
+    return add_value(x, fn, FE_KEPT_AS_IS, arg);
+}
+
+int fw_add_kept(struct fw_reading *x, enum fe_window_kept kept, struct fe_expr *arg)
+{
+    return add_value(x, FE_AGG_ANY, kept, arg);
 }
 
 int fw_add_places(struct fw_reading *x, struct fe_expr *arg)
@@ -69,6 +80,12 @@ const char *fw_fits(struct fw_reading *x, struct fe_expr *arg, int digits)
     return column(x, c);
 }
 
+const char *fw_share(struct fw_reading *x, const struct fe_expr *q, bool divisor)
+{
+    struct fe_window_column c = {.at = {.base = FE_WINDOW_SHARE, .more = q, .less = divisor}, .value = -1};
+    return column(x, c);
+}
+
 const char *fw_value_at(struct fw_reading *x, int value, const struct fe_window_at *at, int64_t more, bool clamped)
 {
     struct fe_window_column c = {.at = *at, .value = value, .clamp_high = clamped && at->base != FE_WINDOW_FOUND};
@@ -100,8 +117,7 @@ static struct fe_scope scope_so_far(struct fw_reading *x)
     return (struct fe_scope){.ncols = n, .cols = cols};
 }
 
-/* An int64 that such an expression says, 0 for NULL. */
-static int add_number(struct fw_reading *x, const char *number, int *out)
+int fw_add_number(struct fw_reading *x, const char *number, int *out)
 {
     struct fe_window *w = x->w;
     const struct fe_scope scope = scope_so_far(x);
@@ -126,7 +142,7 @@ static int add_number(struct fw_reading *x, const char *number, int *out)
 int fw_value_of(struct fw_reading *x, int value, const char *number, const char **out)
 {
     struct fe_window_column c = {.at.base = FE_WINDOW_COMPUTED, .value = value};
-    HD_TRY(add_number(x, number, &c.at.of));
+    HD_TRY(fw_add_number(x, number, &c.at.of));
     *out = column(x, c);
     return 0;
 }
@@ -304,19 +320,23 @@ static bool same_spans(const struct fe_window_value *a, const struct fe_window_v
     return same;
 }
 
-static const char *framed(struct fw_reading *x, const struct fw_frame *f, struct fe_window_value v)
+static bool same_framed(const struct fe_window_value *a, const struct fe_window_value *b)
+{
+    bool same = a->fn == b->fn && a->of[0] == b->of[0] && a->of[1] == b->of[1] && fe_expr_eq(a->arg, b->arg) &&
+                same_spans(a, b);
+    bool same_q = a->q && b->q ? fe_expr_eq(a->q, b->q) : a->q == b->q;
+    return same && same_q && a->distinct == b->distinct && a->next == b->next && a->count == b->count;
+}
+
+const char *fw_framed_value(struct fw_reading *x, const struct fw_frame *f, struct fe_window_value v)
 {
     struct fe_window *w = x->w;
     const struct fe_window_at row = {.base = FE_WINDOW_ROW};
     int i = 0;
     v.framed = true;
     v.nspans = fw_spans(f, v.span);
-    for (; i < w->nvalues; i++) {
-        const struct fe_window_value *o = &w->values[i];
-        if (o->framed && o->fn == v.fn && o->of[0] == v.of[0] && o->of[1] == v.of[1] && fe_expr_eq(o->arg, v.arg) &&
-            same_spans(o, &v))
-            break;
-    }
+    while (i < w->nvalues && !(w->values[i].framed && same_framed(&w->values[i], &v)))
+        i++;
     if (i == w->nvalues) {
         hd_grow1(x->r->arena, w->values, w->nvalues);
         w->values[w->nvalues++] = v;
@@ -326,21 +346,21 @@ static const char *framed(struct fw_reading *x, const struct fw_frame *f, struct
 
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg)
 {
-    return framed(x, f, (struct fe_window_value){.fn = fn, .arg = arg});
+    return fw_framed_value(x, f, (struct fe_window_value){.fn = fn, .arg = arg});
 }
 
 const char *fw_framed_of(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *first,
                          struct fe_expr *other)
 {
     int of[2] = {fw_add_value(x, FE_AGG_ANY, first), fw_add_value(x, FE_AGG_ANY, other)};
-    return framed(x, f, (struct fe_window_value){.fn = fn, .arg = first, .of = {of[0], of[1]}});
+    return fw_framed_value(x, f, (struct fe_window_value){.fn = fn, .arg = first, .of = {of[0], of[1]}});
 }
 
 int fw_added_up(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg, const char *n,
                 const char **out)
 {
     struct fe_window_value v = {.fn = fn, .arg = arg, .of = {fw_add_value(x, FE_AGG_SUM, arg)}};
-    HD_TRY(add_number(x, n, &v.of[1]));
-    *out = framed(x, f, v);
+    HD_TRY(fw_add_number(x, n, &v.of[1]));
+    *out = fw_framed_value(x, f, v);
     return 0;
 }

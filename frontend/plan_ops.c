@@ -270,7 +270,7 @@ struct hd_type fe_avg_type(struct hd_type t)
     return hd_type_is_float(t) ? hd_type_of(HD_FLOAT64) : hd_decimal(HD_DEC_MAX, HD_MAX(6, t.scale));
 }
 
-static int agg_type(const struct fe_json *v, struct fe_agg *g)
+int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
 {
     char found[HD_TEXT_MAX];
     struct hd_type t = g->arg ? g->arg->type : hd_type_of(HD_INT64);
@@ -393,7 +393,7 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
     if (g->fn == FE_AGG_GROUPING && fe_json_get(v, "filter", &filter))
         return fe_json_fail(&filter, "\"filter\" is for functions of rows, found %s", aggs[g->fn].name);
     HD_TRY(fe_read_condition(r, v, "filter", scope, &g->filter));
-    HD_TRY(agg_type(v, g));
+    HD_TRY(fe_agg_type(v, g));
     if (g->arg && g->arg->type.kind == HD_FLOAT32 && (g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG))
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     if (is_of_bits(g->fn))

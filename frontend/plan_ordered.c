@@ -8,8 +8,7 @@ static bool is_constant(const struct fe_expr *e)
     return e->op == FE_LIT || e->op == FE_PARAM;
 }
 
-static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                         struct fe_agg *g)
+int fe_read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
 {
     static const char *const what =
         "a literal or parameter from 0 to 1, with at most 9 digits behind the point and no float";
@@ -22,6 +21,21 @@ static int read_fraction(struct fe_plan_reader *r, const struct fe_json *v, cons
         (g->q->op == FE_LIT && !fe_constant_fits(FE_CONSTANT_SHARE, &g->q->value)))
         return fe_json_fail(&m, "%s expects %s", fe_agg_name(g->fn), what);
     return g->q->op == FE_LIT ? 0 : fe_param_stands(&r->plan->params[g->q->param], FE_CONSTANT_SHARE, r->err);
+}
+
+struct fe_fraction fe_fraction_of(const struct fe_expr *q)
+{
+    if (!q)
+        return (struct fe_fraction){1, 2};
+    const struct fe_value *v = &q->value;
+    int64_t x = (int64_t)v->i, y = (int64_t)hd_pow10(v->type.kind == HD_DECIMAL ? v->type.scale : 0);
+    struct fe_fraction f = {x, y};
+    while (y) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return (struct fe_fraction){f.num / x, f.den / x};
 }
 
 static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
@@ -58,7 +72,7 @@ int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const str
     HD_TRY(refuse(v, "q", q, g));
     HD_TRY(refuse(v, "order", order || text, g));
     HD_TRY(refuse(v, "separator", text, g));
-    HD_TRY(q ? read_fraction(r, v, scope, g) : 0);
+    HD_TRY(q ? fe_read_fraction(r, v, scope, g) : 0);
     HD_TRY(text ? read_text(r, v, g) : 0);
     return order || (text && fe_json_get(v, "order", &m)) ? read_order(r, v, scope, g) : 0;
 }

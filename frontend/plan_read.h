@@ -79,6 +79,10 @@ int fe_read_grouping(struct fe_plan_reader *r, const struct fe_json *arg, const 
                      const struct fe_column *keys, struct fe_agg *g);
 /* plan_ordered.c: what functions of rows in an order take beside an argument. */
 int fe_read_ordered(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g);
+/* "q" of a quantile. */
+int fe_read_fraction(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g);
+/* plan_ops.c: the type of an aggregate of its argument; an error if it takes no such. */
+int fe_agg_type(const struct fe_json *v, struct fe_agg *g);
 /* plan_constant.c: constants beside the expressions. */
 /* The member `key`, if there is one: an integer, ":name" or {"param": name}. */
 int fe_read_integer(struct fe_plan_reader *r, const struct fe_json *v, const char *key, enum fe_constant place,

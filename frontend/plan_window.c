@@ -32,6 +32,10 @@ enum function {
     BIT_XOR,
     ARG_MIN,
     ARG_MAX,
+    MEDIAN,
+    QUANTILE_CONT,
+    QUANTILE_DISC,
+    APPROX_COUNT_DISTINCT,
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) id,
 #include "frontend/aggs.def"
@@ -41,6 +45,7 @@ static const struct {
     const char *name;
     bool arg, offset, count, framed, nulls; /* takes "arg", "offset" and "default", "n", "frame", "nulls" */
     bool by; /* takes "by" */
+    bool distinct, q; /* takes them */
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_agg_fn agg; /* that it is; or nothing */
 } functions[FUNCTIONS] = {
@@ -55,9 +60,9 @@ static const struct {
     [FIRST_VALUE] = {.name = "first_value", .nulls = true, .arg = true, .framed = true, .ties = true},
     [LAST_VALUE] = {.name = "last_value", .nulls = true, .arg = true, .framed = true, .ties = true},
     [NTH_VALUE] = {.name = "nth_value", .nulls = true, .arg = true, .count = true, .framed = true, .ties = true},
-    [COUNT] = {.name = "count", .framed = true, .agg = FE_AGG_COUNT},
-    [SUM] = {.name = "sum", .arg = true, .framed = true, .agg = FE_AGG_SUM},
-    [AVG] = {.name = "avg", .arg = true, .framed = true, .agg = FE_AGG_AVG},
+    [COUNT] = {.name = "count", .framed = true, .distinct = true, .agg = FE_AGG_COUNT},
+    [SUM] = {.name = "sum", .arg = true, .framed = true, .distinct = true, .agg = FE_AGG_SUM},
+    [AVG] = {.name = "avg", .arg = true, .framed = true, .distinct = true, .agg = FE_AGG_AVG},
     [MIN] = {.name = "min", .arg = true, .framed = true, .agg = FE_AGG_MIN},
     [MAX] = {.name = "max", .arg = true, .framed = true, .agg = FE_AGG_MAX},
     [COUNT_IF] = {.name = "count_if", .arg = true, .framed = true, .agg = FE_AGG_COUNT_IF},
@@ -65,9 +70,16 @@ static const struct {
     [BOOL_OR] = {.name = "bool_or", .arg = true, .framed = true, .agg = FE_AGG_BOOL_OR},
     [BIT_AND] = {.name = "bit_and", .arg = true, .framed = true, .agg = FE_AGG_BIT_AND},
     [BIT_OR] = {.name = "bit_or", .arg = true, .framed = true, .agg = FE_AGG_BIT_OR},
-    [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true, .agg = FE_AGG_BIT_XOR},
+    [BIT_XOR] = {.name = "bit_xor", .arg = true, .framed = true, .distinct = true, .agg = FE_AGG_BIT_XOR},
     [ARG_MIN] = {.name = "arg_min", .arg = true, .by = true, .framed = true, .agg = FE_AGG_ARG_MIN},
     [ARG_MAX] = {.name = "arg_max", .arg = true, .by = true, .framed = true, .agg = FE_AGG_ARG_MAX},
+    [MEDIAN] = {.name = "median", .arg = true, .framed = true, .agg = FE_AGG_MEDIAN},
+    [QUANTILE_CONT] = {.name = "quantile_cont", .arg = true, .q = true, .framed = true, .agg = FE_AGG_QUANTILE_CONT},
+    [QUANTILE_DISC] = {.name = "quantile_disc", .arg = true, .q = true, .framed = true, .agg = FE_AGG_QUANTILE_DISC},
+    [APPROX_COUNT_DISTINCT] = {.name = "approx_count_distinct",
+                               .arg = true,
+                               .framed = true,
+                               .agg = FE_AGG_APPROX_COUNT_DISTINCT},
 #define T_AGG(id, ...)
 #define T_MOMENT(id, said, nargs) \
     [id] = {.name = said, .arg = true, .by = (nargs) == 2, .framed = true, .agg = FE_AGG_##id},
@@ -148,6 +160,10 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     case BIT_XOR:
     case ARG_MIN:
     case ARG_MAX:
+    case MEDIAN:
+    case QUANTILE_CONT:
+    case QUANTILE_DISC:
+    case APPROX_COUNT_DISTINCT:
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) case id:
 #include "frontend/aggs.def"
@@ -233,14 +249,47 @@ static int refuse(const struct fe_json *v, const char *key, bool takes, enum fun
     return fe_json_fail(&m, "%s takes no \"%s\"", functions[fn].name, key);
 }
 
+static int read_distinct(const struct fe_json *v, enum function fn, bool *out)
+{
+    struct fe_json m;
+    *out = false;
+    HD_TRY(fe_json_opt_bool(v, "distinct", out));
+    if (!*out || (functions[fn].distinct && fe_json_get(v, "arg", &m)))
+        return 0;
+    fe_json_get(v, "distinct", &m);
+    return fe_json_fail(&m, "\"distinct\" is for count, sum, avg and bit_xor of a frame with an argument, found %s",
+                        functions[fn].name);
+}
+
+/* Aggregates that are no functions of frames. */
+static int refuse_unframed(const struct fe_json *fn)
+{
+    static const char *const other[][2] = {
+        {"mode", "no fold of parts of a frame tells which value is most frequent"},
+        {"string_agg", "texts of overlapping frames would be as long as all frames together"},
+        {"first", "first_value is the frame's first row"},
+        {"last", "last_value is the frame's last row"},
+        {"grouping", "it is about grouping sets"}};
+    const char *name;
+    if (fe_json_kind(fn) != FE_JSON_STRING)
+        return 0;
+    HD_TRY(fe_json_string(fn, &name));
+    for (size_t i = 0; i < HD_COUNT(other); i++)
+        if (strcmp(name, other[i][0]) == 0)
+            return fe_json_fail(fn, "%s is no function of windows: %s", name, other[i][1]);
+    return 0;
+}
+
 static int read_function_name(const struct fe_json *v, enum function *out)
 {
     const char *names[FUNCTIONS];
     struct fe_json m;
+    bool distinct;
     int k = 0;
     for (int i = 0; i < FUNCTIONS; i++)
         names[i] = functions[i].name;
     HD_TRY(fe_json_need(v, "fn", &m));
+    HD_TRY(refuse_unframed(&m));
     HD_TRY(fe_read_choice(&m, names, FUNCTIONS, &k));
     *out = (enum function)k;
     HD_TRY(refuse(v, "arg", functions[k].arg || k == COUNT, *out));
@@ -249,9 +298,9 @@ static int read_function_name(const struct fe_json *v, enum function *out)
     HD_TRY(refuse(v, "n", functions[k].count, *out));
     HD_TRY(refuse(v, "nulls", functions[k].nulls, *out));
     HD_TRY(refuse(v, "by", functions[k].by, *out));
-    if (functions[k].agg && fe_json_get(v, "distinct", &m))
-        return fe_json_fail(&m, "distinct values of a frame: not supported; an aggregate takes \"distinct\"");
-    HD_TRY(refuse(v, "distinct", false, *out));
+    HD_TRY(refuse(v, "q", functions[k].q, *out));
+    HD_TRY(refuse(v, "distinct", functions[k].agg != 0, *out));
+    HD_TRY(read_distinct(v, *out, &distinct));
     HD_TRY(refuse(v, "filter", functions[k].framed && !functions[k].nulls, *out));
     return refuse(v, "frame", functions[k].framed, *out);
 }
@@ -292,6 +341,25 @@ static int read_arguments(struct fw_reading *x, const struct fe_json *v, enum fu
     return 0;
 }
 
+static bool is_ranked(enum function fn, bool distinct)
+{
+    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT;
+}
+
+/* A function of ranks: of its argument's, which add_ranks has added. */
+static int ranked(struct fw_reading *x, const struct fe_json *v, enum function fn, bool distinct,
+                  const struct fw_frame *f, struct fe_expr *arg, const char **out)
+{
+    struct fe_agg g = {.fn = functions[fn].agg, .distinct = distinct, .arg = arg, .path = fe_json_path(v)};
+    HD_TRY(fe_agg_type(v, &g));
+    if (functions[fn].q)
+        HD_TRY(fe_read_fraction(x->r, v, &x->scope, &g));
+    bool count = fn == APPROX_COUNT_DISTINCT;
+    struct fw_ranked a = {.fn = count ? FE_AGG_COUNT : g.fn, .distinct = distinct || count, .arg = arg, .q = g.q};
+    a.rank = fw_rank_of(x, arg);
+    return fw_ranked(x, f, &a, out);
+}
+
 /* The function as text over the node's columns. */
 static int read_function(struct fw_reading *x, const struct fe_json *v, const char **out)
 {
@@ -300,10 +368,9 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     struct fw_frame f = x->frame;
     enum function fn;
     struct fe_expr *k = fe_constant_int(x->r, v, 1), *step = k;
-    bool ignore = false;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "offset", "default", "n", "nulls", "filter", "partition",
-                          "order", "frame", "as", NULL));
+    bool ignore = false, distinct;
     HD_TRY(read_function_name(v, &fn));
+    HD_TRY(read_distinct(v, fn, &distinct));
     HD_TRY(read_arguments(x, v, fn, &arg, &by));
     if (functions[fn].count) {
         HD_TRY(fe_json_need(v, "n", &m));
@@ -312,6 +379,8 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     HD_TRY(fe_read_integer(x->r, v, "offset", FE_CONSTANT_STEP, &step));
     HD_TRY(read_nulls(v, arg, &ignore));
     HD_TRY(fw_read_frame(x, v, &f));
+    if (is_ranked(fn, distinct))
+        return ranked(x, v, fn, distinct, &f, arg, out);
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
     if (functions[fn].nulls && (f.without || ignore) && functions[fn].framed)
         return chosen(x, &f, fn, text_of(x, k), ignore, arg, out);
@@ -354,9 +423,30 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case PERCENT_RANK:
     case CUME_DIST:
     case NTILE:
+    case MEDIAN:
+    case QUANTILE_CONT:
+    case QUANTILE_DISC:
+    case APPROX_COUNT_DISTINCT:
     case FUNCTIONS: break;
     }
     *out = numbered(x, fn, text_of(x, k));
+    return 0;
+}
+
+/* Ranks of the values that such functions of the window take. */
+static int add_ranks(struct fw_reading *x, const struct fe_json *v)
+{
+    struct fe_expr *arg = NULL, *by = NULL;
+    enum function fn;
+    bool distinct;
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "q", "offset", "default", "n", "nulls", "filter",
+                          "partition", "order", "frame", "as", NULL));
+    HD_TRY(read_function_name(v, &fn));
+    HD_TRY(read_distinct(v, fn, &distinct));
+    if (!is_ranked(fn, distinct))
+        return 0;
+    HD_TRY(read_arguments(x, v, fn, &arg, &by));
+    fw_add_rank(x, arg);
     return 0;
 }
 
@@ -394,10 +484,10 @@ static int project(struct fw_reading *x, const struct fe_json *v, const struct s
     struct fe_node *p = HD_NEW(r->arena, struct fe_node);
     struct fe_scope scope = fe_scope_of(x->n);
     struct fe_json as;
-    int nin = x->scope.ncols, ncols = nin;
+    int nin = x->nkept, ncols = nin;
     const struct fe_column *in = x->n->inputs[0]->cols;
     struct fe_column *own = hd_dup(r->arena, x->n->cols, (size_t)x->n->ncols * sizeof *own);
-    for (int i = 0; i < nin; i++) /* the texts name none of the input's columns */
+    for (int i = 0; i < x->scope.ncols; i++) /* the texts name none of the input's columns */
         own[i].name = "";
     scope.cols = own;
     *p = (struct fe_node){.op = FE_PROJECT_OP, .path = x->n->path, .ninputs = 1};
@@ -436,6 +526,7 @@ static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const 
         cols[i].name = "";
     x.n->inputs[0] = in;
     x.scope = (struct fe_scope){in->ncols, cols, NULL};
+    x.nkept = in->ncols;
     *x.w = (struct fe_window){.nvalues = 0};
     x.n->u.sort.window = x.w;
     HD_TRY(fe_read_order(r, &w->at, "partition", &x.scope, x.n));
@@ -443,6 +534,9 @@ static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const 
     x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
     if (w->at.item == v->item)
         HD_TRY(fw_read_frame(&x, v, &x.frame));
+    for (int i = 0; i < n; i++)
+        if (f[i].window == window)
+            HD_TRY(add_ranks(&x, &f[i].at));
     for (int i = 0; i < n; i++)
         if (f[i].window == window)
             HD_TRY(read_function(&x, &f[i].at, &f[i].text));

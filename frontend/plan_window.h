@@ -1,6 +1,6 @@
 /* Internal to the files that read the operator window: plan_window.c (its functions), plan_frame.c (frames),
  * plan_range.c (offsets of range frames), plan_exclude.c (frames that leave rows out), plan_window_aggs.c and
- * plan_window_moments.c (aggregates). */
+ * plan_window_moments.c (aggregates), plan_window_ranked.c (those by ranks of values). */
 #ifndef HEDDLE_FRONTEND_PLAN_WINDOW_H
 #define HEDDLE_FRONTEND_PLAN_WINDOW_H
 
@@ -24,11 +24,15 @@ struct fw_reading {
     struct fe_window *w;
     struct fw_frame frame; /* of functions that have none of their own */
     bool ties; /* some function depends on the order of rows that tie */
+    int nkept; /* columns of the input that stay; those behind are ranks of values */
 };
 
 /* ---- columns of the node, by their quoted names (plan_frame.c) --------------------------------------------- */
 
 int fw_add_value(struct fw_reading *x, enum fe_agg_fn fn, struct fe_expr *arg);
+int fw_add_kept(struct fw_reading *x, enum fe_window_kept kept, struct fe_expr *arg);
+/* An int64 that such an expression says, 0 for NULL. */
+int fw_add_number(struct fw_reading *x, const char *number, int *out);
 /* The numbers of rows that have one; beside a COUNT of the same. */
 int fw_add_places(struct fw_reading *x, struct fe_expr *arg);
 const char *fw_number(struct fw_reading *x, enum fe_window_base base);
@@ -63,11 +67,14 @@ const char *fw_difference(struct fw_reading *x, const struct fw_frame *f, int va
 /* The fold of the frame's rows by itself (SUM, MIN, MAX, BIT_OR), for what no difference of running values says; NULL for
  * no values. Of two expressions: REGR_SXY (of float64), ARG_MIN, ARG_MAX (a number, as fw_value_of takes it). */
 const char *fw_framed(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg);
+const char *fw_framed_value(struct fw_reading *x, const struct fw_frame *f, struct fe_window_value v);
 const char *fw_framed_of(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *first,
                          struct fe_expr *other);
 /* sum or avg of an exact type with 38 digits, of n values, more than 0: by differences of running values. */
 int fw_added_up(struct fw_reading *x, const struct fw_frame *f, enum fe_agg_fn fn, struct fe_expr *arg, const char *n,
                 const char **out);
+/* What the share q of a number is: so many times it, divided by that. */
+const char *fw_share(struct fw_reading *x, const struct fe_expr *q, bool divisor);
 /* A condition that the planner knows: facts keep values of arg, decimals without their point, within 10^digits. */
 const char *fw_fits(struct fw_reading *x, struct fe_expr *arg, int digits);
 
@@ -105,5 +112,20 @@ int fw_moment(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, 
               struct fe_expr *arg, struct fe_expr *by, const char **out);
 /* The value, or 1 for NULL, where the condition is true, else NULL. */
 struct fe_expr *fw_where(struct hd_arena *a, struct fe_expr *cond, struct fe_expr *value);
+
+/* ---- by ranks of values (plan_window_ranked.c) ---------------------------------------------------------------- */
+
+/* An aggregate of rows in the order of its argument, or of distinct values: from the argument's rank, `rank`. */
+struct fw_ranked {
+    enum fe_agg_fn fn;
+    bool distinct;
+    struct fe_expr *arg, *rank;
+    const struct fe_expr *q; /* NULL: 1/2 */
+};
+int fw_ranked(struct fw_reading *x, const struct fw_frame *f, const struct fw_ranked *a, const char **out);
+/* Puts a window below x->n that numbers the values of arg in each partition, behind the input's columns. */
+void fw_add_rank(struct fw_reading *x, struct fe_expr *arg);
+/* The number of arg's value, NULL where it is NULL. */
+struct fe_expr *fw_rank_of(struct fw_reading *x, struct fe_expr *arg);
 
 #endif

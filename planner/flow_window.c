@@ -33,13 +33,15 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
             (*out)->val.range.known = false;
         return 0;
     }
-    if (fe_window_is_difference(v)) {
+    if (fe_window_is_difference(v) || fe_window_is_distinct_sum(v)) {
         *out = h_phys(c, (struct pl_val){.phys = RT_I128, .type = col->type, .nullable = col->nullable});
         return 0;
     }
     if (fe_window_is_of_others(v)) {
         *out = known_number(c, rows, false);
-        if (!fe_window_is_arg(v))
+        if (v->fn == FE_AGG_BIT_XOR)
+            (*out)->val.range = range_of_type(v->arg->type);
+        else if (!fe_window_is_arg(v))
             *out = h_phys(c, (struct pl_val){.phys = RT_F64, .type = hd_type_of(HD_FLOAT64)});
         (*out)->nullable = (*out)->val.nullable = true;
         return 0;

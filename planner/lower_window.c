@@ -70,8 +70,11 @@ static bool is_sought(const struct window_lowering *l, int search)
 
 /* ---- the state ------------------------------------------------------------------------------------------- */
 
-static enum rt_merge merge_of(enum fe_agg_fn fn)
+static enum rt_merge merge_of(const struct fe_window_value *w)
 {
+    enum fe_agg_fn fn = w->fn;
+    if (w->distinct)
+        return fn == FE_AGG_BIT_XOR ? RT_MERGE_DISTINCT_XOR : RT_MERGE_DISTINCT;
     return fn == FE_AGG_SUM || fn == FE_AGG_COUNT ? RT_MERGE_SUM
            : fn == FE_AGG_MIN                     ? RT_MERGE_MIN
            : fn == FE_AGG_MAX                     ? RT_MERGE_MAX
@@ -80,6 +83,7 @@ static enum rt_merge merge_of(enum fe_agg_fn fn)
            : fn == FE_AGG_REGR_SXY                ? RT_MERGE_PRODUCTS
            : fn == FE_AGG_ARG_MIN                 ? RT_MERGE_ARG_MIN
            : fn == FE_AGG_ARG_MAX                 ? RT_MERGE_ARG_MAX
+           : fe_window_is_arg(w)                  ? RT_MERGE_NTH
                                                   : RT_MERGE_KEY;
 }
 
@@ -105,16 +109,17 @@ static bool settle_sum(struct window_lowering *l, const struct fe_window_value *
     return true;
 }
 
-static int add_running(struct window_lowering *l, struct stream *in, const char *name, const struct pl_val *v)
+static int add_half(struct window_lowering *l, struct stream *in, const char *name, const struct pl_val *v,
+                    enum rt_merge merge)
 {
     struct ctx *c = l->c;
-    int f = pb_field(c, l->state, name, v, RT_MERGE_SUM);
+    int f = pb_field(c, l->state, name, v, merge);
     sink_add(c, &pipeline_of(c, in)->sink, (struct pl_out){.field = f, .expr = v->expr, .fn = FE_AGG_ANY});
     return f;
 }
 
 /* v is high * 2^64 + low with 0 <= low < 2^64: sums of neither half leave 128 bits. */
-static void store_halves(struct window_lowering *l, struct stream *in, int i, struct pl_val v)
+static void store_halves(struct window_lowering *l, struct stream *in, int i, struct pl_val v, enum rt_merge merge)
 {
     struct ctx *c = l->c;
     lx_as_phys(c, &v, RT_I128);
@@ -124,8 +129,8 @@ static void store_halves(struct window_lowering *l, struct stream *in, int i, st
     high.phys = RT_I64;
     lx_as_phys(c, &high, RT_I128);
     l->range[i] = (struct pl_range){0};
-    l->value[i] = add_running(l, in, "low", &low);
-    l->high[i] = add_running(l, in, "high", &high);
+    l->value[i] = add_half(l, in, "low", &low, merge);
+    l->high[i] = add_half(l, in, "high", &high, merge);
 }
 
 static int count_of(const struct window_lowering *l, const struct fe_window_value *w)
@@ -168,20 +173,48 @@ static int never_null(struct window_lowering *l, struct pl_val *v)
 }
 
 /* What finishing finds in the fields of other values. */
-static void store_found(struct window_lowering *l, struct stream *in, int i)
+static int store_found_as(struct window_lowering *l, struct stream *in, int i, enum rt_phys phys)
 {
     struct ctx *c = l->c;
-    const struct fe_window_value *w = &l->w->values[i];
-    bool number = fe_window_is_arg(w);
-    struct pl_val v = lx_const(c, &(struct fe_value){.type = hd_type_of(number ? HD_INT64 : HD_FLOAT64)});
+    struct pl_val v = lx_const(c, &(struct fe_value){.type = hd_type_of(phys == RT_F64 ? HD_FLOAT64 : HD_INT64)});
     lx_realise(c, &v);
-    if (number)
-        lx_as_phys(c, &v, RT_I64);
+    lx_as_phys(c, &v, phys);
     v.nullable = true;
-    v.range = number ? (struct pl_range){true, 0, (hd_i128)l->rows} : (struct pl_range){0};
-    l->range[i] = v.range;
-    l->value[i] = pb_field(c, l->state, "found", &v, merge_of(w->fn));
-    sink_add(c, &pipeline_of(c, in)->sink, (struct pl_out){.field = l->value[i], .expr = v.expr, .fn = FE_AGG_ANY});
+    v.range = l->range[i];
+    int f = pb_field(c, l->state, "found", &v, merge_of(&l->w->values[i]));
+    sink_add(c, &pipeline_of(c, in)->sink, (struct pl_out){.field = f, .expr = v.expr, .fn = FE_AGG_ANY});
+    return f;
+}
+
+/* The sum of distinct values has their type, and halves where they have. */
+static void store_found(struct window_lowering *l, struct stream *in, int i)
+{
+    const struct fe_window_value *w = &l->w->values[i];
+    bool number = fe_window_is_arg(w) || w->fn == FE_AGG_COUNT, adds = w->distinct && !number;
+    enum rt_phys phys = number ? RT_I64 : RT_F64;
+    if (adds)
+        phys = l->c->states.v[l->state].fields[l->value[w->of[1]]].phys;
+    l->range[i] = number ? (struct pl_range){true, 0, (hd_i128)l->rows} : (struct pl_range){0};
+    if (adds)
+        l->range[i] = l->range[w->of[1]];
+    l->value[i] = store_found_as(l, in, i, phys);
+    if (adds && l->high[w->of[1]] >= 0)
+        l->high[i] = store_found_as(l, in, i, phys);
+}
+
+/* As wide as what finishing makes of values; false: in halves. */
+static bool settle_kept(struct window_lowering *l, const struct fe_window_value *w, struct pl_val *v)
+{
+    switch (w->kept) {
+    case FE_KEPT_AS_IS: return true;
+    case FE_KEPT_FOR_SUMS: return settle_sum(l, w, v);
+    case FE_KEPT_FOR_BITS:
+        lx_as_phys(l->c, v, RT_I64);
+        v->range = range_of_type(w->arg->type);
+        return true;
+    case FE_KEPT_RANK: lx_as_phys(l->c, v, RT_I32); return true;
+    }
+    HD_BUG("a value kept as %d", (int)w->kept);
 }
 
 static int store_value(struct window_lowering *l, struct stream *in, int i)
@@ -205,8 +238,9 @@ static int store_value(struct window_lowering *l, struct stream *in, int i)
         v.type = w->arg->type;
     if (l->w->separator)
         HD_TRY(never_null(l, &v));
-    if (merge_of(w->fn) == RT_MERGE_SUM && !settle_sum(l, w, &v)) {
-        store_halves(l, in, i, v);
+    enum rt_merge merge = merge_of(w);
+    if (!(merge == RT_MERGE_SUM ? settle_sum(l, w, &v) : settle_kept(l, w, &v))) {
+        store_halves(l, in, i, v, merge);
         return 0;
     }
     if (agg_is_of_bits(w->fn)) {
@@ -218,7 +252,7 @@ static int store_value(struct window_lowering *l, struct stream *in, int i)
     v.nullable |= w->framed;
     l->range[i] = v.range;
     l->value[i] = pb_field(c, l->state, "value", &v, RT_MERGE_KEY); /* each row has its own to begin with */
-    c->states.v[l->state].merge[l->value[i]] = merge_of(w->fn);
+    c->states.v[l->state].merge[l->value[i]] = merge;
     sink_add(c, &p->sink, (struct pl_out){.field = l->value[i], .expr = v.expr, .fn = FE_AGG_ANY});
     return 0;
 }
@@ -353,6 +387,7 @@ static int frame_bound(const struct window_lowering *l, const struct fe_window_a
     case FE_WINDOW_FOUND: *by -= l->w->searches[b->of].behind; return l->found[b->of];
     case FE_WINDOW_COMPUTED:
     case FE_WINDOW_FITS:
+    case FE_WINDOW_SHARE:
     case FE_WINDOW_DENSE: break;
     }
     HD_BUG("a frame with bound %d", (int)b->base);
@@ -365,21 +400,42 @@ static void set_bound(const struct window_lowering *l, const struct fe_window_sp
     to->to_by[k]++;
 }
 
+static struct rt_share share_of(const struct fe_window_value *w)
+{
+    struct fe_fraction q = fe_fraction_of(w->q);
+    bool disc = w->fn == FE_AGG_QUANTILE_DISC;
+    return (struct rt_share){disc ? RT_SHARE_FIRST : w->next ? RT_SHARE_CEILING : RT_SHARE_FLOOR, q.num, q.den};
+}
+
+/* The other fields that finishing looks at. */
+static void set_others(const struct window_lowering *l, const struct fe_window_value *w, struct rt_frame *f)
+{
+    bool two = !w->distinct && w->fn != FE_AGG_QUANTILE_CONT && w->fn != FE_AGG_QUANTILE_DISC;
+    f->x = fe_window_is_of_others(w) ? l->value[w->of[0]] : -1;
+    f->y = fe_window_is_of_others(w) && (two || (w->distinct && w->fn != FE_AGG_COUNT)) ? l->value[w->of[1]] : -1;
+    if (merge_of(w) == RT_MERGE_NTH)
+        f->share = share_of(w);
+}
+
 static void set_frames(struct window_lowering *l)
 {
     for (int i = 0; i < l->w->nvalues; i++) {
         const struct fe_window_value *w = &l->w->values[i];
         if (!w->framed || fe_window_is_difference(w) || !is_value_needed(l, i))
             continue;
-        struct rt_frame *f = HD_NEW(l->c->a, struct rt_frame);
+        struct rt_frame *f = HD_NEW(l->c->a, struct rt_frame), *g;
         f->begin = l->border[BEGIN];
         f->end = l->border[END];
         f->nspans = w->nspans;
         for (int k = 0; k < 2 * w->nspans; k++)
             set_bound(l, &w->span[k / 2], k % 2, &f->span[k / 2]);
-        f->x = fe_window_is_of_others(w) ? l->value[w->of[0]] : -1;
-        f->y = fe_window_is_of_others(w) ? l->value[w->of[1]] : -1;
+        set_others(l, w, f);
         l->c->states.v[l->state].fields[l->value[i]].frame = f;
+        if (l->high[i] < 0)
+            continue;
+        g = hd_dup(l->c->a, f, sizeof *f);
+        g->y = l->high[w->of[1]];
+        l->c->states.v[l->state].fields[l->high[i]].frame = g;
     }
 }
 
@@ -525,6 +581,15 @@ static int column(struct window_lowering *l, int i, struct handle **out)
     const struct fe_window_column *w = &l->w->columns[i];
     struct handle *row;
     int n;
+    if (w->at.base == FE_WINDOW_SHARE) {
+        struct fe_fraction q = fe_fraction_of(w->at.more);
+        int64_t k = w->at.less ? q.den : q.num;
+        *out = h_phys(l->c, (struct pl_val){.phys = RT_I64,
+                                            .type = hd_type_of(HD_INT64),
+                                            .expr = pb_const_int(l->c, RT_I64, k),
+                                            .range = {true, k, k}});
+        return 0;
+    }
     if (w->value < 0) {
         HD_TRY(lw_number(l, &w->at, &n));
         struct pl_val v = lw_as_int64(l, n, w->at.base != FE_WINDOW_FOUND);
@@ -538,6 +603,8 @@ static int column(struct window_lowering *l, int i, struct handle **out)
     }
     if (fe_window_is_difference(&l->w->values[w->value]))
         return lw_difference(l, &l->w->values[w->value], out);
+    if (fe_window_is_distinct_sum(&l->w->values[w->value]))
+        return lw_distinct_sum(l, w->value, out);
     HD_TRY(row_with(l, w, &row));
     *out = h_field(l->c, l->state, l->value[w->value], row);
     (*out)->val.range = l->range[w->value];

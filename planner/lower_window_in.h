@@ -41,5 +41,7 @@ struct pl_val lw_as_int64(struct window_lowering *l, int number, int64_t lo);
 
 /* The sum of a frame's values, or their mean, as its type; what leaves that raises. */
 int lw_difference(struct window_lowering *l, const struct fe_window_value *w, struct handle **out);
+/* The same of the distinct values of value i, which finishing has added up. */
+int lw_distinct_sum(struct window_lowering *l, int i, struct handle **out);
 
 #endif

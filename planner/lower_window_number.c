@@ -46,6 +46,7 @@ int lw_number(struct window_lowering *l, const struct fe_window_at *w, int *out)
     case FE_WINDOW_PEER_BEGIN: at = lw_border(l, PEER_BEGIN); break;
     case FE_WINDOW_PEER_END: *out = lw_op2(c, FE_SUB, RT_I32, lw_border(l, PEER_END), lw_border(l, BEGIN)); return 0;
     case FE_WINDOW_COMPUTED:
+    case FE_WINDOW_SHARE:
     case FE_WINDOW_FITS: HD_BUG("no number of a row");
     case FE_WINDOW_FOUND: *out = lw_op2(c, FE_SUB, RT_I32, found(l, w->of), lw_border(l, BEGIN)); return 0;
     case FE_WINDOW_ROWS: *out = lw_op2(c, FE_SUB, RT_I32, lw_border(l, END), lw_border(l, BEGIN)); return 0;

@@ -67,12 +67,11 @@ static struct handle *part(struct window_lowering *l, enum rt_phys ph, struct hd
     return h_phys(l->c, (struct pl_val){.phys = ph, .type = t, .expr = expr, .range = r});
 }
 
-/* The sum of a frame's values, or their mean, as its type; what leaves that raises. */
 /* How many values the frame has; 1 where it has none, of which nobody asks for the mean. */
-static int count_of(struct window_lowering *l, const struct fe_window_value *w, struct handle **out)
+static int count_of(struct window_lowering *l, int number, struct handle **out)
 {
     struct pl_val v;
-    HD_TRY(lx_expr(l->c, l->p, l->cols, l->w->numbers[w->of[1]], &v));
+    HD_TRY(lx_expr(l->c, l->p, l->cols, l->w->numbers[number], &v));
     lx_realise(l->c, &v);
     HD_TRY(lx_as_phys(l->c, &v, RT_I64));
     int one = pb_const_int(l->c, RT_I64, 1);
@@ -81,38 +80,63 @@ static int count_of(struct window_lowering *l, const struct fe_window_value *w, 
     return 0;
 }
 
-int lw_difference(struct window_lowering *l, const struct fe_window_value *w, struct handle **out)
+/* The sum, whose high words `high` are NULL where it has none, or the mean of so many values as number `count` says. */
+static int whole(struct window_lowering *l, const struct fe_window_value *w, struct handle *low, struct handle *high,
+                 int count, struct handle **out)
 {
     struct ctx *c = l->c;
-    int sum = w->of[0], high = l->high[sum], low, upper = -1;
     const struct hd_type wide = hd_decimal(HD_DEC_MAX, 0), of = w->arg->type;
     const char *path = w->arg->path;
-    bool mean = w->fn == FE_AGG_AVG;
+    bool mean = w->fn == FE_AGG_AVG, fits = !high && !leaves_type(&low->val, of);
     struct handle **env = HD_NEWN(c->a, struct handle *, 3);
-    struct pl_val whole = {.range = l->range[sum]};
-    HD_TRY(added_up(l, w, l->value[sum], &low));
-    env[0] = part(l, c->states.v[l->state].fields[l->value[sum]].phys, of, low, l->range[sum]);
-    bool fits = high < 0 && !leaves_type(&whole, of);
     if (fits && !mean) {
-        *out = env[0];
+        *out = low;
         return 0;
     }
-    if (high >= 0) {
-        HD_TRY(added_up(l, w, high, &upper));
-        env[1] = part(l, RT_I128, of, upper, (struct pl_range){0});
-    }
-    struct fe_expr *args[3] = {high < 0 ? agg_const(c, wide, 0, path) : lx_col(c, 1, env[1], path),
+    env[0] = low;
+    env[1] = high;
+    struct fe_expr *args[3] = {!high ? agg_const(c, wide, 0, path) : lx_col(c, 1, env[1], path),
                                lx_col(c, 0, env[0], path), agg_const(c, hd_type_of(HD_INT64), 1, path)};
     if (mean) {
-        HD_TRY(count_of(l, w, &env[2]));
+        HD_TRY(count_of(l, count, &env[2]));
         args[2] = lx_col(c, 2, env[2], path);
     }
     struct hd_type t = mean ? hd_decimal(HD_DEC_MAX, HD_MAX(6, of.scale)) : of;
-    struct fe_expr *e = pl_expr_node(c->a, fits ? FE_DIV : FE_OF_PARTS, t, false, path, 2, args[1], args[2]);
+    struct fe_expr *e = pl_expr_node(c->a, fits ? FE_DIV : FE_OF_PARTS, t, low->nullable, path, 2, args[1], args[2]);
     if (!fits) {
         e->args = hd_dup(c->a, args, sizeof args);
         e->nargs = 3;
     }
     *out = h_expr(c, e, env);
     return 0;
+}
+
+int lw_difference(struct window_lowering *l, const struct fe_window_value *w, struct handle **out)
+{
+    int sum = w->of[0], low, upper;
+    struct handle *high = NULL;
+    enum rt_phys phys = l->c->states.v[l->state].fields[l->value[sum]].phys;
+    HD_TRY(added_up(l, w, l->value[sum], &low));
+    if (l->high[sum] >= 0) {
+        HD_TRY(added_up(l, w, l->high[sum], &upper));
+        high = part(l, RT_I128, w->arg->type, upper, (struct pl_range){0});
+    }
+    return whole(l, w, part(l, phys, w->arg->type, low, l->range[sum]), high, w->of[1], out);
+}
+
+static struct handle *own(struct window_lowering *l, int field, struct pl_range range, struct hd_type t)
+{
+    struct handle *h = h_field(l->c, l->state, field, l->row);
+    h->type = h->val.type = t;
+    h->val.range = range;
+    return h;
+}
+
+int lw_distinct_sum(struct window_lowering *l, int i, struct handle **out)
+{
+    const struct fe_window_value *w = &l->w->values[i];
+    struct handle *low = own(l, l->value[i], l->range[i], w->arg->type), *high = NULL;
+    if (l->high[i] >= 0)
+        high = own(l, l->high[i], (struct pl_range){0}, w->arg->type);
+    return whole(l, w, low, high, w->count, out);
 }

@@ -79,6 +79,8 @@ static void need_window(const struct fe_node *n, bool *need, bool *in)
             need_expr(need, w->numbers[w->columns[i].at.of]);
         if (v && fe_window_is_difference(v) && v->fn == FE_AGG_AVG)
             need_expr(need, w->numbers[v->of[1]]);
+        if (v && v->distinct && v->fn == FE_AGG_AVG)
+            need_expr(need, w->numbers[v->count]);
     }
     for (int i = 0; i < n->inputs[0]->ncols; i++)
         in[i] |= need[i];

@@ -10,28 +10,8 @@
 #include "planner/rewrite_ordinals.h"
 #include "planner/typed.h"
 
-/* A number by q: (rows - 1) * q = (rows - 1) * num / den. */
-struct fraction {
-    int64_t num, den;
-};
-
-static struct fraction fraction_of(const struct fe_agg *a)
-{
-    if (!a->q)
-        return (struct fraction){1, 2};
-    const struct fe_value *v = &a->q->value;
-    int64_t x = (int64_t)v->i, y = (int64_t)hd_pow10(v->type.kind == HD_DECIMAL ? v->type.scale : 0);
-    struct fraction f = {x, y};
-    while (y) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return (struct fraction){f.num / x, f.den / x};
-}
-
 /* (rows - 1) * q, its denominator left out. */
-static struct fe_expr *position(const struct ordering *o, struct fraction q, struct fe_expr *rows)
+static struct fe_expr *position(const struct ordering *o, struct fe_fraction q, struct fe_expr *rows)
 {
     struct fe_expr *before = ro_plus(o, rows, -1);
     return q.num == 1 ? before : ro_op(o, FE_MUL, ro_integer, before, ro_number(o, ro_integer, q.num));
@@ -40,7 +20,7 @@ static struct fe_expr *position(const struct ordering *o, struct fraction q, str
 /* Rows in front of the one at (rows - 1) * q, or in front of the first one with at least the share q up to it. */
 static struct fe_expr *rows_before(const struct ordering *o, const struct fe_agg *a, struct fe_expr *rows)
 {
-    struct fraction q = fraction_of(a);
+    struct fe_fraction q = fe_fraction_of(a->q);
     struct fe_expr *den = ro_number(o, ro_integer, q.den);
     if (q.num == 0)
         return ro_number(o, ro_integer, 0);
@@ -68,7 +48,7 @@ static struct fe_expr *has_row(const struct ordering *o, const struct numbering 
 /* Values between two rows are asked for, too. */
 static bool is_between(const struct fe_agg *a)
 {
-    return a->fn != FE_AGG_QUANTILE_DISC && fraction_of(a).den > 1;
+    return a->fn != FE_AGG_QUANTILE_DISC && fe_fraction_of(a->q).den > 1;
 }
 
 /* The rows that some aggregate of the part asks for. */
@@ -305,7 +285,7 @@ struct fe_expr *ro_quantile(const struct ordering *o, const struct fe_node *all,
         return a->type.kind == HD_BOOL ? ro_op(o, FE_OF_ORDINAL, a->type, lo, NULL) : lo;
     if (!is_between(a))
         return ro_cast(o, lo, a->type);
-    struct fraction q = fraction_of(a);
+    struct fe_fraction q = fe_fraction_of(a->q);
     struct fe_expr *hi = rw_column(o->w, all, base + o->at[i].next), *rows = rw_column(o->w, all, base + o->at[i].rows);
     struct fe_expr *over = ro_op(o, FE_MOD, ro_integer, position(o, q, rows), ro_number(o, ro_integer, q.den));
     struct fe_expr *at_row = ro_op(o, FE_EQ, ro_truth, over, ro_number(o, ro_integer, 0));

@@ -110,9 +110,42 @@ bool rt_state_field_runs(const struct rt_state *s, int f)
     return s->merge[f] != RT_MERGE_KEY && s->merge[f] != RT_MERGE_ANY;
 }
 
+static bool same_rows(const struct rt_frame *a, const struct rt_frame *b)
+{
+    bool same = a->nspans == b->nspans;
+    for (int k = 0; k < 2 * a->nspans && same; k++) {
+        const struct rt_frame_span *p = &a->span[k / 2], *q = &b->span[k / 2];
+        same = p->from[k % 2] == q->from[k % 2] && p->from_by[k % 2] == q->from_by[k % 2] &&
+               p->to[k % 2] == q->to[k % 2] && p->to_by[k % 2] == q->to_by[k % 2];
+    }
+    return same;
+}
+
+static bool go_together(const struct rt_state *s, int a, int b)
+{
+    const struct rt_frame *f = s->fields[a].frame, *g = s->fields[b].frame;
+    bool nth = s->merge[a] == RT_MERGE_NTH;
+    if (!f || !g || !rt_merge_is_ranked(s->merge[a]) || !rt_merge_is_ranked(s->merge[b]))
+        return false;
+    return f->x == g->x && nth == (s->merge[b] == RT_MERGE_NTH) && (nth || same_rows(f, g));
+}
+
+int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MAX])
+{
+    int before = 0, n = 0;
+    for (int i = 0; i < first; i++)
+        before += go_together(s, i, first);
+    if (before % RT_RANKED_MAX)
+        return 0;
+    for (int i = first; i < s->nfields && n < RT_RANKED_MAX; i++)
+        if (go_together(s, first, i))
+            field[n++] = i;
+    return n;
+}
+
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false, borders = false, frames = false;
+    bool runs = false, borders = false, frames = false, ranks = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->sorted < s->nsort)
@@ -124,7 +157,9 @@ static void list_rows(struct rt_state *s)
     for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
         borders |= s->fields[f].border != RT_BORDER_NONE;
-        frames |= s->fields[f].frame != NULL;
+        bool framed = s->fields[f].frame != NULL, ranked = framed && rt_merge_is_ranked(s->merge[f]);
+        frames |= framed && !ranked;
+        ranks |= ranked;
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
@@ -138,6 +173,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_TEXT);
     if (frames)
         then(s, RT_FINISH_FRAMES);
+    if (ranks)
+        then(s, RT_FINISH_RANKS);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

@@ -56,12 +56,35 @@ enum { RT_FRAME_SPANS = 3 };
 
 /* The rows whose fold a field has: those of the spans, of the rows from `begin` up to but without `end`. PRODUCTS are of
  * the F64 fields x and y. ARG_MIN and ARG_MAX are the number, from 1, of the row with the smallest or largest x, of these
- * that with the smallest y, NULLs last. Rows without an x do not count, of PRODUCTS those without a y either. */
+ * that with the smallest y, NULLs last. Rows without an x do not count, of PRODUCTS those without a y either.
+ *
+ * For the others x is an I32, the rank of the row's value among those of the segment, the same for equal ones, from 1:
+ * NTH is the number, from 1, of a row with the value that is in its place among those of the frame's rows in ascending
+ * order (rt_share); DISTINCT the sum of the y of one row for each rank in the frame, which has the type of y (I64, I128,
+ * F64), or how many ranks there are (y -1, I64); DISTINCT_XOR the bits that an odd number of such y have. With more than
+ * one span the first ends, and the last begins, where rows are left out: by their second bounds. */
+enum rt_share_place {
+    RT_SHARE_FLOOR, /* rows numbered from 0 to n - 1: (n - 1) * num / den, rounded down, */
+    RT_SHARE_CEILING, /* or up */
+    RT_SHARE_FIRST /* the first with the share num / den, or more, up to it */
+};
+struct rt_share {
+    enum rt_share_place place;
+    int64_t num, den; /* 0 <= num <= den <= 10^9 */
+};
 struct rt_frame {
     int begin, end, nspans;
     struct rt_frame_span span[RT_FRAME_SPANS];
     int x, y;
+    struct rt_share share; /* NTH */
 };
+/* It begins where its segment does, and leaves nothing out. */
+static inline bool rt_frame_is_running(const struct rt_frame *f)
+{
+    const struct rt_frame_span *s = f->span;
+    return f->nspans == 1 && s->from[0] == f->begin && s->from[1] == f->begin && s->from_by[0] <= 0 &&
+           s->from_by[1] <= 0;
+}
 /* What it writes into an I64 field then: into the k-th row of a segment the number there, from 1, of the k-th row that the
  * running field `count` counts. Others keep the 0 that they have. */
 struct rt_nth {
@@ -83,7 +106,7 @@ struct rt_field {
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
  * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. PRODUCTS (the sum of products
- * of deviations from the means), ARG_MIN and ARG_MAX are of fields with a frame alone. */
+ * of deviations from the means), ARG_MIN, ARG_MAX, NTH, DISTINCT and DISTINCT_XOR are of fields with a frame alone. */
 enum rt_merge {
     RT_MERGE_KEY,
     RT_MERGE_SUM,
@@ -94,13 +117,23 @@ enum rt_merge {
     RT_MERGE_XOR,
     RT_MERGE_PRODUCTS,
     RT_MERGE_ARG_MIN,
-    RT_MERGE_ARG_MAX
+    RT_MERGE_ARG_MAX,
+    RT_MERGE_NTH,
+    RT_MERGE_DISTINCT,
+    RT_MERGE_DISTINCT_XOR
 };
 /* A fold of a frame's rows that looks at other fields: rt_frame.x and y. */
 static inline bool rt_merge_is_of_fields(enum rt_merge m)
 {
     return m == RT_MERGE_PRODUCTS || m == RT_MERGE_ARG_MIN || m == RT_MERGE_ARG_MAX;
 }
+/* What ranks of values tell of a frame. */
+static inline bool rt_merge_is_ranked(enum rt_merge m)
+{
+    return m == RT_MERGE_NTH || m == RT_MERGE_DISTINCT || m == RT_MERGE_DISTINCT_XOR;
+}
+
+enum { RT_RANKED_MAX = 8 }; /* fields that are finished together */
 
 enum rt_state_kind {
 #define S_STATE(id, stem, name, filling, aggregate, head) RT_STATE_##id,
@@ -118,12 +151,16 @@ int rt_state_head(const struct rt_state *s);
 int rt_state_presence(const struct rt_state *s);
 bool rt_state_has_gaps(const struct rt_state *s); /* rows without a group may be among those of the groups */
 
+/* Framed fields from `first` on that are of one x and, of distinct values, of one frame; 0: those before have it, or it is
+ * none such. */
+int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MAX]);
+
 enum rt_finish_op {
 #define F_FINISH(id, stem, name) RT_FINISH_##id,
 #include "runtime/finish.def"
 };
 const char *rt_finish_name(enum rt_finish_op op);
-enum { RT_FINISH_MAX = 8 }; /* operations of a state */
+enum { RT_FINISH_MAX = 9 }; /* operations of a state */
 
 struct rt_sort_key {
     int field;

@@ -11,6 +11,7 @@ import threading
 from typing import Sequence
 
 from ._errors import SQLError, UnsupportedError
+from ._sql_windows import has_lost, mark_distinct
 
 # What a query may have that no Substrait has, by DataFusion's names of parts of plans.
 _CONSTRUCTS = {"RecursiveQuery": "WITH RECURSIVE", "Unnest": "UNNEST", "Explain": "EXPLAIN (use con.explain)",
@@ -65,7 +66,15 @@ class Planner:
             plan, context, found = self._logical(text)
             try:
                 made = self._df.substrait.Producer.to_substrait_plan(plan, context)
-                return (mark(made.to_json(), plan.display_indent(), found) if found else made.encode()), names
+                printed = plan.display_indent()
+                if not found and not has_lost(printed):
+                    return made.encode(), names
+                made = json.loads(made.to_json())
+                if found:
+                    mark(made, printed, found)
+                if has_lost(printed):
+                    mark_distinct(made, printed)
+                return json.dumps(made).encode(), names
             except SQLError:
                 raise
             except Exception as e:
@@ -141,13 +150,12 @@ def _without_literals(condition: str) -> str:
     return _LITERAL.sub("''", condition.removeprefix("Filter: "))
 
 
-def mark(plan: str, optimized: str, found: list[str]) -> bytes:
-    """Substrait's JSON with a hint, docs/substrait.md, at each join that DataFusion prints as null_aware. An error where
+def mark(made: dict, optimized: str, found: list[str]) -> None:
+    """Puts a hint, docs/substrait.md, into Substrait's JSON at each join that DataFusion prints as null_aware. An error where
     that is not all that would be lost."""
     refused = SQLError(f"{found[0][:200]}: with NULLs this is not what the join that it becomes is, and a subquery that refers to the "
                        "query around it allows no other way; write NOT EXISTS, or keep NULLs out")
     printed = [line.strip() for line in optimized.splitlines() if re.match(r"\s*(?!Cross)\w+ Join: ", line)]
-    made = json.loads(plan)
     joins = list(_joins(made["relations"][0]["root"]["input"]))
     if "Subquery:" in optimized or "Mark Join:" in optimized or len(joins) != len(printed):
         raise refused
@@ -160,7 +168,6 @@ def mark(plan: str, optimized: str, found: list[str]) -> bytes:
                 or join["type"] != "JOIN_TYPE_LEFT_ANTI":
             raise refused
         join.setdefault("common", {}).setdefault("hint", {})["alias"] = "null_aware"
-    return json.dumps(made).encode()
 
 
 def _joins(relation):

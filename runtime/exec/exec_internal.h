@@ -202,6 +202,9 @@ int rt_finish_text(struct rt_exec *x, struct rt_live *v);
 /* frames.c */
 int rt_finish_frames(struct rt_exec *x, struct rt_live *v);
 
+/* frames_ranked.c */
+int rt_finish_ranks(struct rt_exec *x, struct rt_live *v);
+
 /* agg_hash.c */
 int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v);
 int rt_agg_hash_merge(struct rt_exec *x, struct rt_live *v);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/exec/exec_internal.h"
+#include "runtime/exec/frames.h"
 #include "runtime/exec/keys.h"
 #include "templates/moment.cuh"
 
@@ -292,27 +293,6 @@ static int build(struct rt_exec *x, struct tree *t, struct rt_block *memory)
 
 /* ---- frames ----------------------------------------------------------------------------------------------- */
 
-static int64_t number(const struct tree *t, const unsigned char *row, int field)
-{
-    int32_t v;
-    memcpy(&v, row + t->v->s->fields[field].offset, sizeof v);
-    return v;
-}
-
-/* Rows from .. to - 1; false: none. */
-static bool span_of(const struct tree *t, uint64_t i, const struct rt_frame_span *s, uint64_t *from, uint64_t *to)
-{
-    const unsigned char *row = row_at(t, i);
-    int64_t a = number(t, row, t->f->frame->begin), b = number(t, row, t->f->frame->end);
-    for (int k = 0; k < 2; k++) {
-        a = HD_MAX(a, (s->from[k] < 0 ? (int64_t)i : number(t, row, s->from[k])) + s->from_by[k]);
-        b = HD_MIN(b, (s->to[k] < 0 ? (int64_t)i : number(t, row, s->to[k])) + s->to_by[k]);
-    }
-    *from = (uint64_t)a;
-    *to = (uint64_t)b;
-    return a < b;
-}
-
 static uint8_t fold_span(const struct tree *t, uint64_t from, uint64_t to, unsigned char *value, uint8_t any)
 {
     for (int l = 0;; l++) {
@@ -335,7 +315,7 @@ static void store(const struct tree *t, unsigned char *row, const unsigned char 
     } else {
         int64_t at;
         memcpy(&at, value, sizeof at);
-        at += 1 - number(t, row, t->f->frame->begin);
+        at += 1 - rt_frame_number(t->v, row, t->f->frame->begin);
         memcpy(row + t->f->offset, &at, sizeof at);
     }
 }
@@ -350,7 +330,7 @@ static void fold_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t tas
         uint8_t any = 0;
         memcpy(value, t->none, t->size);
         for (int k = 0; k < t->f->frame->nspans; k++)
-            if (span_of(t, i, &t->f->frame->span[k], &from, &to))
+            if (rt_frame_rows(t->v, t->f->frame, k, i, &from, &to))
                 any = fold_span(t, from, to, value, any);
         row[t->f->valid_offset] = any;
         if (any)
@@ -377,7 +357,7 @@ static int finish_field(struct rt_exec *x, struct rt_live *v, int field)
 int rt_finish_frames(struct rt_exec *x, struct rt_live *v)
 {
     for (int f = 0; f < v->s->nfields && v->nrows; f++)
-        if (v->s->fields[f].frame)
+        if (v->s->fields[f].frame && !rt_merge_is_ranked(v->s->merge[f]))
             HD_TRY(finish_field(x, v, f));
     return 0;
 }

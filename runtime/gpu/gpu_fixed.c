@@ -53,7 +53,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, frames_of, top, text;
+        search, frames, frames_of, frames_ranked, frames_distinct, top, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -77,10 +77,18 @@ static void add_hash(struct needs *n, double rows)
 static void add_frames(struct needs *n, const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++) {
-        bool framed = s->fields[i].frame != NULL, of_fields = framed && rt_merge_is_of_fields(s->merge[i]);
-        n->frames |= framed && !of_fields;
-        n->frames_of |= of_fields;
+        if (!s->fields[i].frame || rt_merge_is_ranked(s->merge[i]))
+            continue;
+        n->frames |= !rt_merge_is_of_fields(s->merge[i]);
+        n->frames_of |= rt_merge_is_of_fields(s->merge[i]);
     }
+}
+
+static void add_ranks(struct needs *n, const struct rt_state *s)
+{
+    n->frames_ranked = n->prefix_sum = true;
+    for (int i = 0; i < s->nfields; i++)
+        n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
 }
 
 static void add_state(struct needs *n, const struct rt_spec *spec, int state)
@@ -102,6 +110,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_BORDERS:
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: add_frames(n, s); break;
+        case RT_FINISH_RANKS: add_ranks(n, s); break;
         case RT_FINISH_TEXT: n->text = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
@@ -119,16 +128,27 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
     const struct {
         bool needed;
         const char *name;
-    } all[] = {{n.radix, "finish_radix"},        {n.select, "finish_select"},
-               {n.sort, "finish_sort"},          {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},          {n.window, "finish_window"},
-               {n.string, "finish_string"},      {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},        {n.top, "finish_top"},
-               {n.running, "finish_running"},    {n.search, "finish_search"},
-               {n.frames, "finish_frames"},      {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},        {n.partition, "finish_partition"},
-               {n.rows, "finish_rows"},          {n.text, "finish_text"},
-               {n.frames_of, "finish_frames_of"}};
+    } all[] = {{n.radix, "finish_radix"},
+               {n.select, "finish_select"},
+               {n.sort, "finish_sort"},
+               {n.pack, "finish_pack"},
+               {n.hash, "finish_hash"},
+               {n.window, "finish_window"},
+               {n.string, "finish_string"},
+               {n.prefix_sum, "finish_prefix_sum"},
+               {n.index, "finish_index"},
+               {n.top, "finish_top"},
+               {n.running, "finish_running"},
+               {n.search, "finish_search"},
+               {n.frames, "finish_frames"},
+               {n.fill, "finish_fill"},
+               {n.merge, "finish_merge"},
+               {n.partition, "finish_partition"},
+               {n.rows, "finish_rows"},
+               {n.text, "finish_text"},
+               {n.frames_of, "finish_frames_of"},
+               {n.frames_ranked, "finish_frames_ranked"},
+               {n.frames_distinct, "finish_frames_distinct"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

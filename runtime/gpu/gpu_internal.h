@@ -209,7 +209,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 19 };
+enum { RT_FIXED_MAX = 21 };
 /* Modules that the program's states will most probably need; the others are compiled when they are. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MAX]);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,

@@ -101,6 +101,12 @@ int rt_gpu_finish_search(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct h
 int rt_gpu_finish_places(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_running(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_finish_frames(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+/* gpu_frames.c: what kernels read of a framed field. Levels of a tree until one has as few nodes as a parent folds; how
+ * many nodes there are in memory: rows themselves are the lowest ones of folds of other fields. */
+struct hdd_frames_args rt_frames_args(const struct rt_gpu_state *v, int field);
+uint64_t rt_frames_levels(struct hdd_frames_args *p, bool of_fields);
+/* gpu_ranked.c */
+int rt_gpu_finish_ranks(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
 /* ---- gpu_text.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_text(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);

@@ -389,6 +389,26 @@ struct hdd_frames_args {
     struct hdd_key x, y; // finish_frames_of.cu: other fields
 };
 
+// ---- finish_frames_ranked.cu, finish_frames_distinct.cu -----------------------------------
+
+// Levels of a wavelet matrix, all rows at once (runtime/exec/frames.h says how).
+enum { HDD_WALK_WORDS = 2 * HDD_FRAMES_SPANS + 1, HDD_RANKED_FIELDS = 8 };
+struct hdd_ranked_args {
+    struct hdd_frames_args f; // a field, with x; values and at: the tree of a level
+    hdd_u64 code, row, next_code, next_row; // 32 bits per place
+    hdd_u64 before; // 32 bits per place, and for one more: places in front whose codes do not have the level's bit
+    hdd_u64 walk; // HDD_WALK_WORDS arrays of 32 bits per row: from, up to, ... and what is looked for
+    hdd_u64 key, gap_key; // 32 bits per row
+    hdd_u64 largest; // 32 bits each: a code, the rows of a partition
+    hdd_i64 num, den; // of a share, with
+    hdd_u32 place; // enum hdd_share_place
+    hdd_u32 none, never; // codes of rows without one, and keys
+    hdd_u32 bit; // of the level
+    hdd_u32 counts; // the level tells how many values there are
+    hdd_u32 running, in_gaps;
+    hdd_i32 y; // offset of values, -1: how many
+};
+
 // ---- finish_merge.cu -----------------------------------------------------------------------
 
 // Words or'ed into others.
@@ -408,7 +428,10 @@ enum hdd_merge {
     HDD_MERGE_XOR,
     HDD_MERGE_PRODUCTS,
     HDD_MERGE_ARG_MIN,
-    HDD_MERGE_ARG_MAX
+    HDD_MERGE_ARG_MAX,
+    HDD_MERGE_NTH,
+    HDD_MERGE_DISTINCT,
+    HDD_MERGE_DISTINCT_XOR
 };
 
 struct hdd_merge_field {

@@ -170,18 +170,27 @@ class AggGen:
         """An aggregate of rows in an order."""
         fns = ["median", "quantile_cont", "quantile_disc", "quantile_disc", "mode"]
         fns += ["first", "last"] * (not any(c.val.inexact for c in rel.columns)) + ["string_agg"] * 2 * (rel.rows <= 2000)
-        fn = agg["fn"] = self.rng.choice(fns)
-        arg = gen.string(1) if fn == "string_agg" else gen.number(self.depth()) if fn in ("median", "quantile_cont") else gen.any(self.depth())
-        if fn in ("median", "quantile_cont") and arg.type.kind == "decimal" and arg.type.p > 24:
-            fn = agg["fn"] = "quantile_disc"
+        fn = self.rng.choice(fns)
+        if fn == "median" or fn.startswith("quantile"):
+            return self.quantile(agg, gen, rel, fn)
+        agg["fn"] = fn
+        arg = gen.string(1) if fn == "string_agg" else gen.any(self.depth())
         agg["arg"] = self.write(arg)
-        if fn in ("quantile_cont", "quantile_disc"):
-            q = self.rng.choice(["0.0", "1.0", "0.5", "0.25", "0.90", "0.333"])
-            agg["q"] = self.write(gen.constant(Decimal(q), literal_decimal_type(q)))
         if fn == "string_agg":
             self.joined_text(agg, rel)
         if fn in ("first", "last"):
             agg["order"] = self.named_order(rel)
+        return Out(agg["as"], renamed(ordered_result(fn, arg), agg["as"]), rel.rows)
+
+    def quantile(self, agg, gen, rel, fn=None):
+        fn = agg["fn"] = fn or self.rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc"])
+        arg = gen.any(self.depth()) if fn == "quantile_disc" else gen.number(self.depth())
+        if fn != "quantile_disc" and arg.type.kind == "decimal" and arg.type.p > 24:
+            fn = agg["fn"] = "quantile_disc"
+        agg["arg"] = self.write(arg)
+        if fn != "median":
+            q = self.rng.choice(["0.0", "1.0", "0.5", "0.25", "0.90", "0.333"])
+            agg["q"] = self.write(gen.constant(Decimal(q), literal_decimal_type(q)))
         return Out(agg["as"], renamed(ordered_result(fn, arg), agg["as"]), rel.rows)
 
     def joined_text(self, agg, rel):

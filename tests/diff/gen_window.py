@@ -117,7 +117,9 @@ class WindowGen:
         return out, self.value(arg)
 
     def aggregate(self, node):
-        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits", "moment", "arg"])
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits", "moment", "arg", "quantile", "count", "sum"])
+        if fn == "quantile":
+            return self.quantile(node)
         if fn == "moment":
             return self.of_two(node, self.plan.moment)
         if fn == "arg":
@@ -139,11 +141,23 @@ class WindowGen:
         out = {"fn": fn}
         if arg:
             out["arg"] = self.plan.write(arg)
+        if arg and fn in ("count", "sum", "avg") and self.rng.random() < 0.5:
+            out["distinct"] = True
         if self.rng.random() < 0.2:
             out["filter"] = self.plan.write(self.gen.boolean(1))
         if self.rng.random() < 0.6:
             out["frame"] = self.frame(node)
         return out, self.results[fn](arg, self.rel.rows)
+
+    def quantile(self, node):
+        """An aggregate of values in their order, as groups have it."""
+        out = {"fn": None, "as": self.plan.fresh("w")}
+        val = self.plan.quantile(out, self.gen, self.rel).val
+        if self.rng.random() < 0.2:
+            out["filter"] = self.plan.write(self.gen.boolean(1))
+        if self.rng.random() < 0.6:
+            out["frame"] = self.frame(node)
+        return out, self.value(val)
 
     def of_two(self, node, drawn):
         """An aggregate of up to two arguments, as groups have it."""

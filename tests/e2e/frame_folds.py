@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from decimal import ROUND_HALF_UP, Decimal, getcontext
+from fractions import Fraction
 from functools import cmp_to_key
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
@@ -209,12 +210,123 @@ class Sum:
         return field != ("" if want is None else format(want, "f"))
 
 
+def canonical(v):
+    """Equal values alike: NaN is one, -0 is 0."""
+    return "nan" if isinstance(v, float) and v != v else v + 0.0 if isinstance(v, float) else v
+
+
+class Distinct:
+    def __init__(self, rng):
+        self.fn = rng.choice(["count", "count", "sum", "avg", "bit_xor", "approx_count_distinct"])
+        names = {"sum": "idjkwfesmm", "avg": "idjkwfesmm", "bit_xor": "ijk"}.get(self.fn, "idjkwfesmtbao")
+        self.x = rng.choice(names)
+
+    def json(self):
+        return {"fn": self.fn, "arg": self.x, **({} if self.fn.startswith("approx") else {"distinct": True})}
+
+    def values(self, rows):
+        return list({canonical(value(self.x, r[self.x])): value(self.x, r[self.x]) for r in rows if r[self.x] is not None}.values())
+
+    def scale(self):
+        own = {"d": 2, "w": 4, "m": 3}.get(self.x, 0)
+        return max(6, own) if self.fn == "avg" else own
+
+    def total(self, rows):
+        v = self.values(rows)
+        if not v or TYPES[self.x].startswith("float"):
+            return None
+        total = sum(v) / (len(v) if self.fn == "avg" else 1)
+        return total.quantize(Decimal(1).scaleb(-self.scale()), ROUND_HALF_UP)
+
+    def overflows(self, rows):
+        total = self.total(rows) if self.fn in ("sum", "avg") else None
+        return total is not None and abs(total.scaleb(self.scale())) >= 10**38
+
+    def wrong(self, field, rows):
+        v = self.values(rows)
+        if self.fn in ("count", "approx_count_distinct"):
+            return field != str(len(v))
+        if not v or field == "":
+            return (not v) != (field == "")
+        if self.fn == "bit_xor":
+            bits = 0
+            for x in v:
+                bits ^= int(x)
+            return int(field) != bits
+        if not TYPES[self.x].startswith("float"):
+            return field != format(self.total(rows), "f")
+        got, want, n = float(field), math.fsum(v) if all(map(math.isfinite, v)) else sum(v), len(v)
+        if not math.isfinite(want):
+            return repr(got) != repr(want / n)
+        bound = n * 2 * U * sum(map(abs, v))
+        return abs(got - want) > bound if self.fn == "sum" else abs(got - want / n) > bound / n + U * abs(want / n)
+
+
+class Quantile:
+    def __init__(self, rng):
+        self.fn = rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc"])
+        self.x = rng.choice("idjkwfesm" if self.fn != "quantile_disc" else "idjkwfesmtbao")
+        self.q = "0.5" if self.fn == "median" else rng.choice(["0", "1", "0.5", "0.25", "0.9", "0.333333333", "0.01"])
+
+    def json(self):
+        return {"fn": self.fn, "arg": self.x, **({} if self.fn == "median" else {"q": self.q})}
+
+    def result(self, rows):
+        v = sorted((value(self.x, r[self.x]) for r in rows if r[self.x] is not None), key=cmp_to_key(compare))
+        if not v:
+            return None
+        q = Fraction(self.q)
+        if self.fn == "quantile_disc":
+            return v[max(math.ceil(len(v) * q) - 1, 0)]
+        at = (len(v) - 1) * q
+        lo, over = v[math.floor(at)], at - math.floor(at)
+        if over == 0:
+            return lo
+        return lo, v[math.floor(at) + 1], over
+
+    def overflows(self, rows):
+        """Sums of the two values by whole numbers have 38 digits."""
+        r = self.result(rows)
+        kind = TYPES[self.x]
+        if not kind.startswith("decimal") or r is None or self.fn == "quantile_disc":
+            return False
+        scale, to = int(kind[:-1].split(",")[1]), max(6, int(kind[:-1].split(",")[1]))
+        if not isinstance(r, tuple):
+            return abs(r.scaleb(to)) >= 10**38
+        lo, hi, over = r
+        num, den = (over.numerator, over.denominator)
+        full = Fraction(self.q).denominator
+        num *= full // den
+        parts = [abs(lo.scaleb(scale) * (full - num)), abs(hi.scaleb(scale) * num), abs((lo * (full - num) + hi * num).scaleb(scale))]
+        return max(parts) >= 10**38 or abs(((lo * (full - num) + hi * num) / full).scaleb(to)) >= 10**38
+
+    def wrong(self, field, rows):
+        r = self.result(rows)
+        if r is None or field == "":
+            return (r is None) != (field == "")
+        exact = TYPES[self.x].startswith("decimal") and self.fn != "quantile_disc"
+        if isinstance(r, tuple):
+            lo, hi, over = r
+            if exact:
+                scale = max(6, int(TYPES[self.x][:-1].split(",")[1]))
+                want = (lo * (over.denominator - over.numerator) + hi * over.numerator) / Decimal(over.denominator)
+                return field != format(want.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP), "f")
+            x, y, k = float(lo), float(hi), over.numerator / over.denominator
+            want = x if x == y else x * (1 - k) + y * k
+            return repr(float(field)) != repr(want + 0.0)
+        if exact:
+            return Decimal(field) != r
+        if self.fn == "quantile_disc":
+            return field != str(r) if isinstance(r, str) else compare(r, value(self.x, field)) != 0 or field in ("-0", "-0.0")
+        return repr(float(field)) != repr(float(r) + 0.0)
+
+
 # ---- plans ---------------------------------------------------------------------------------------------------------------
 
 def draw(rng):
     ordered = rng.random() < 0.8
     plan = {"partition": rng.random() < 0.7, "ordered": ordered, "frame": draw_frame(rng, ordered), "filter": rng.choice([None, None, "i > 0"])}
-    kinds = rng.choices([Moment, Arg, Sum], [6, 3, 2], k=rng.randint(1, 4))
+    kinds = rng.choices([Moment, Arg, Sum, Distinct, Quantile], [5, 2, 2, 5, 4], k=rng.randint(1, 4))
     return {**plan, "functions": [kind(rng) for kind in kinds]}
 
 
@@ -235,7 +347,7 @@ def check(args, folder, tables, plan):
     name = plan["table"]
     kept = (lambda r: r["i"] is not None and int(r["i"]) > 0) if plan["filter"] else lambda r: True
     expected = {row["id"]: [r for r in found if kept(r)] for row, found in frames(tables[name], plan)}
-    raises = any(f.overflows(found) for f in plan["functions"] if isinstance(f, Sum) for found in expected.values())
+    raises = any(f.overflows(found) for f in plan["functions"] if hasattr(f, "overflows") for found in expected.values())
     root = {"heddle": 1, "root": node(plan, name)}
     for threads in args.threads:
         done = run(args, folder, root, threads)

@@ -6,7 +6,7 @@ frame). That takes as many pairs as frames have rows, and shares no idea with wh
 
 from dataclasses import replace
 
-from hdagg import Aggregate
+from hdagg import QUANTILES, Aggregate
 from hderrors import named
 from hdexpr import parse
 from hdmoments import ONE, TWO
@@ -20,7 +20,9 @@ NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
 FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
           "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
           **{fn: {"arg", "by", "filter", "frame"} for fn in TWO + ("regr_count", "arg_min", "arg_max")},
-          **{fn: {"arg", "filter", "frame"} for fn in ONE + ("count", "sum", "avg", "min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor")}}
+          **{fn: {"arg", "distinct", "filter", "frame"} for fn in ("count", "sum", "avg", "bit_xor")}, "median": {"arg", "filter", "frame"},
+          **{fn: {"arg", "q", "filter", "frame"} for fn in QUANTILES},
+          **{fn: {"arg", "filter", "frame"} for fn in ONE + ("min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or")}}
 OWN = ("partition", "order")
 
 

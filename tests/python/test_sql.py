@@ -133,6 +133,29 @@ class Nulls(unittest.TestCase):
         self.assertTrue(lost_null("Other: t.x NOT IN (<subquery>)", ""))
 
 
+class Windows(unittest.TestCase):
+    """DISTINCT and FILTER of functions of windows, which DataFusion's Substrait loses."""
+
+    def setUp(self):
+        self.con = heddle.connect()
+        self.con.register("t", {"id": [1, 2, 3, 4, 5], "x": [1, 1, 2, None, 1], "s": ["a", "(DISTINCT ", "b", "c", "d"]})
+
+    def test_distinct(self):
+        rows = "over (order by id rows between 2 preceding and current row)"
+        self.assertEqual(self.con.sql(f"select id, count(distinct x) {rows}, sum(x) {rows}, sum(distinct x) {rows}, median(x) {rows}, "
+                                      "count(distinct x) over () from t order by id").fetchall(),
+                         [(1, 1, 1, 1, 1.0, 2), (2, 1, 2, 1, 1.0, 2), (3, 2, 4, 3, 1.0, 2), (4, 2, 3, 3, 1.5, 2), (5, 2, 3, 3, 1.5, 2)])
+        self.assertEqual(self.con.sql("select a.id, a.n, b.n from (select id, count(distinct x) over (partition by s) n from t) a "
+                                      "join (select id, count(x) over () n from t) b on a.id = b.id where a.id < 5 order by a.id").fetchall(),
+                         [(1, 1, 4), (2, 1, 4), (3, 1, 4), (4, 0, 4)])
+
+    def test_what_cannot_be_told(self):
+        with self.assertRaisesRegex(heddle.SQLError, "FILTER of a function of windows"):
+            self.con.sql("select sum(x) filter (where x > 1) over (order by id) from t")
+        with self.assertRaisesRegex(heddle.SQLError, "DISTINCT of a function of windows"):
+            self.con.sql("select count(distinct case when s = 'a' then x end) over (order by id) from t")
+
+
 class Parameters(unittest.TestCase):
     def setUp(self):
         self.con = heddle.connect()
