@@ -56,7 +56,13 @@ static void delist(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
     job->open = false;
 }
 
-/* Under the lock, which it lets go meanwhile: a job that was left, after its last worker. */
+/* Under the lock. */
+static bool is_over(const struct rt_thread_pool_job *job)
+{
+    return job->next == job->end && job->running == 0;
+}
+
+/* Under the lock, which it lets go meanwhile: a job that nobody waits for any more, after its last worker. */
 static void bury(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     delist(c, job);
@@ -78,7 +84,7 @@ static void work_on(struct rt_thread_pool *c, struct rt_thread_pool_job *j)
     if (--j->running > 0)
         return;
     pthread_cond_broadcast(&c->left);
-    if (hd_stopped(&j->left))
+    if (hd_stopped(&j->left) || (j->alone && is_over(j)))
         bury(c, j);
 }
 
@@ -93,12 +99,14 @@ static void *thread_main(void *arg)
 {
     struct rt_thread_pool *c = arg;
     pthread_mutex_lock(&c->lock);
-    while (!c->quit) {
+    for (;;) {
         struct rt_thread_pool_job *j = find_job(c);
         if (j) {
             work_on(c, j);
             continue;
         }
+        if (c->quit)
+            break;
         unsigned seen = atomic_load(&c->offers);
         pthread_mutex_unlock(&c->lock);
         spin(c, seen);
@@ -178,7 +186,7 @@ void rt_thread_pool_start(struct rt_thread_pool *c, struct rt_thread_pool_job *j
     job->next = first;
     job->end = last;
     job->running = 0;
-    job->open = false;
+    job->open = job->alone = false;
     if (first >= last)
         return;
     pthread_mutex_lock(&c->lock);
@@ -205,12 +213,6 @@ void rt_thread_pool_finish(struct rt_thread_pool *c, struct rt_thread_pool_job *
 
 /* ---- work that may be left ------------------------------------------------------------- */
 
-/* Under the lock. */
-static bool is_over(const struct rt_thread_pool_job *job)
-{
-    return job->next == job->end && job->running == 0;
-}
-
 /* Under the lock, which it lets go meanwhile. */
 static void look_later(struct rt_thread_pool *c)
 {
@@ -233,21 +235,43 @@ static void leave(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
         bury(c, job);
 }
 
-bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
-                             const struct hd_stop *stop, void (*free_context)(void *context))
+/* Under the lock. */
+static void prepare_entrusted(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
+                              void (*free_context)(void *))
 {
     job->next = 0;
     job->end = job->threads = n;
     job->running = 0;
+    job->alone = false;
     job->free = free_context;
     atomic_init(&job->left.asked, false);
+    c->entrusted += n;
+}
+
+bool rt_thread_pool_entrust(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
+                            void (*free_context)(void *))
+{
+    pthread_mutex_lock(&c->lock);
+    bool any = hire(c, c->busy + n) || c->nthreads > 0;
+    if (any) {
+        prepare_entrusted(c, job, n, free_context);
+        job->alone = true;
+        offer(c, job);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return any;
+}
+
+bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
+                             const struct hd_stop *stop, void (*free_context)(void *context))
+{
     pthread_mutex_lock(&c->lock);
     if (!hire(c, c->busy + n)) {
         pthread_mutex_unlock(&c->lock);
         job->run(job->context, 0);
         return true;
     }
-    c->entrusted += n;
+    prepare_entrusted(c, job, n, free_context);
     offer(c, job);
     while (!is_over(job) && !hd_stopped(stop))
         look_later(c);
