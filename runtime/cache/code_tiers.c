@@ -1,6 +1,5 @@
-#include "runtime/cache/code_tiers.h"
+#include "runtime/cache/code_units.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,67 +7,10 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
-#include "runtime/cpu/orc.h"
 
 enum {
-    GROUP_UNITS = 16, /* at most */
-    MEANWHILE_GROUPS = 16,
-    FIRST_GROUPS = 4,
-    FIRST_WEIGHT = 400, /* instructions worth a thread of their own in the first tier: about 0.5 ms, what reading the
-                           module once more takes */
-    UNIT_WEIGHT = 80,   /* and optimised: about 5 ms, of which the fixed cost of a module takes 1 */
     ATTEMPTS = 3,
     LOOK_NS = 5000000 /* between two looks whether who waits is to leave */
-};
-
-enum progress { IDLE, ASKED, RUNNING, COMPILED };
-
-/* What one call of the compiler makes: an object of some functions. */
-struct unit {
-    int group;
-    enum progress progress;
-    const char **roots;
-    int nroots;
-    uint64_t weight;
-    struct rt_bytes object;
-};
-
-/* What is linked at once: all functions of some pipelines in one tier. */
-struct group {
-    enum rt_tier tier;
-    int first, nunits, left; /* units; those that are still to be compiled */
-    bool failed;             /* at the last attempt */
-    int attempts;
-    struct timespec began;
-    double ms; /* < 0: not linked */
-    struct rt_code *code;
-};
-
-struct pipeline {
-    const char *entry, *level[RT_MAX_LEVELS];
-    int group[RT_TIER_COUNT];
-    struct rt_entries entries[RT_TIER_COUNT];
-};
-
-struct rt_tiers {
-    _Atomic int refs;
-    struct hd_stop stop;
-    struct rt_disk_cache *disk;
-    struct rt_cache_key key;
-    struct hd_arena arena; /* what follows, but for the objects; nothing is added once there are other threads */
-    const void *bitcode;
-    size_t size;
-    int npipelines, ngroups, nunits;
-    struct pipeline *pipelines;
-    struct rt_tier_entries *entries;
-    struct group *groups; /* first tier, then optimised */
-    struct unit *units;   /* in the order in which they are compiled */
-    struct rt_code *loaded;
-
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool settled;
-    struct hd_err error; /* the last one */
 };
 
 const char *rt_optimised_name(enum rt_optimised o)
@@ -79,134 +21,6 @@ const char *rt_optimised_name(enum rt_optimised o)
 #undef X
     };
     return name[o];
-}
-
-/* ---- groups and units ------------------------------------------------------------------ */
-
-static uint64_t pipeline_weight(const struct rt_code_source *s, int pipeline)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < s->nfunctions; i++)
-        if (s->functions[i].pipeline == pipeline)
-            n += s->functions[i].weight;
-    return n;
-}
-
-static uint64_t group_weight(const struct rt_tiers *t, const struct rt_code_source *s, int g, int *nfunctions)
-{
-    uint64_t n = 0;
-    *nfunctions = 0;
-    for (int i = 0; i < s->nfunctions; i++)
-        if (t->pipelines[s->functions[i].pipeline].group[t->groups[g].tier] == g) {
-            n += s->functions[i].weight;
-            ++*nfunctions;
-        }
-    return n;
-}
-
-/* Runs of pipelines, in their order: the first of them is wanted first. */
-static void group_first_tier(struct rt_tiers *t, const struct rt_code_source *s, int threads)
-{
-    uint64_t total = 0, before = 0;
-    for (int i = 0; i < s->nfunctions; i++)
-        total += s->functions[i].weight;
-    uint64_t n = HD_MIN(total / FIRST_WEIGHT, (uint64_t)HD_MIN(threads, FIRST_GROUPS));
-    n = HD_MAX(HD_MIN(n, (uint64_t)t->npipelines), (uint64_t)1);
-    for (int i = 0; i < t->npipelines; i++) {
-        int part = total ? (int)(before * n / total) : 0;
-        before += pipeline_weight(s, i);
-        t->pipelines[i].group[RT_TIER_FIRST] = part;
-        t->ngroups = HD_MAX(t->ngroups, part + 1);
-    }
-    for (int g = 0; g < t->ngroups; g++)
-        t->groups[g].tier = RT_TIER_FIRST;
-}
-
-/* Each pipeline that is optimised meanwhile by itself, so that it need not wait for others; the rest together. */
-static void group_optimised(struct rt_tiers *t, const struct rt_code_source *s)
-{
-    int rest = -1, alone = 0;
-    for (int i = 0; i < t->npipelines; i++) {
-        bool meanwhile = s->spec->pipelines[i].tiering == RT_TIERING_MEANWHILE && alone++ < MEANWHILE_GROUPS;
-        int g = meanwhile ? t->ngroups++ : rest >= 0 ? rest : t->ngroups++;
-        if (!meanwhile)
-            rest = g;
-        t->pipelines[i].group[RT_TIER_OPTIMISED] = g;
-        t->groups[g].tier = RT_TIER_OPTIMISED;
-    }
-}
-
-static int count_units(const struct group *g, uint64_t weight, int nfunctions, int threads)
-{
-    if (g->tier == RT_TIER_FIRST)
-        return 1;
-    uint64_t n = HD_MIN(weight / UNIT_WEIGHT, (uint64_t)HD_MIN(threads, GROUP_UNITS));
-    return (int)HD_MAX(HD_MIN(n, (uint64_t)nfunctions), (uint64_t)1);
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    const struct rt_function *x = *(const struct rt_function *const *)a, *y = *(const struct rt_function *const *)b;
-    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight) : (x > y) - (x < y);
-}
-
-/* Largest function first, always to the lightest unit. */
-static void divide(struct rt_tiers *t, const struct rt_code_source *s, int group, int nfunctions)
-{
-    struct group *g = &t->groups[group];
-    const struct rt_function **list = HD_NEWN(&t->arena, const struct rt_function *, nfunctions + 1);
-    int n = 0;
-    for (int i = 0; i < s->nfunctions; i++)
-        if (t->pipelines[s->functions[i].pipeline].group[g->tier] == group)
-            list[n++] = &s->functions[i];
-    qsort(list, (size_t)n, sizeof(struct rt_function *), by_weight);
-    for (int k = 0; k < g->nunits; k++)
-        t->units[g->first + k].roots = HD_NEWN(&t->arena, const char *, n + 1);
-    for (int i = 0; i < n; i++) {
-        struct unit *light = &t->units[g->first];
-        for (int k = 1; k < g->nunits; k++)
-            if (t->units[g->first + k].weight < light->weight)
-                light = &t->units[g->first + k];
-        light->roots[light->nroots++] = hd_strdup(&t->arena, list[i]->name);
-        light->weight += list[i]->weight;
-    }
-}
-
-static void make_units(struct rt_tiers *t, const struct rt_code_source *s, int threads)
-{
-    t->units = HD_NEWN(&t->arena, struct unit, t->ngroups * HD_MIN(threads, GROUP_UNITS));
-    for (int g = 0; g < t->ngroups; g++) {
-        int nfunctions;
-        uint64_t weight = group_weight(t, s, g, &nfunctions);
-        struct group *at = &t->groups[g];
-        at->first = t->nunits;
-        at->left = at->nunits = count_units(at, weight, nfunctions, threads);
-        at->ms = -1;
-        for (int k = 0; k < at->nunits; k++)
-            t->units[t->nunits++].group = g;
-        divide(t, s, g, nfunctions);
-    }
-}
-
-static int copy_source(struct rt_tiers *t, const struct rt_code_source *s, int threads)
-{
-    const struct rt_spec *spec = s->spec;
-    t->bitcode = hd_dup(&t->arena, s->bitcode, s->size);
-    t->size = s->size;
-    t->npipelines = spec->npipelines;
-    t->pipelines = HD_NEWN(&t->arena, struct pipeline, spec->npipelines);
-    t->entries = HD_NEWN(&t->arena, struct rt_tier_entries, spec->npipelines);
-    t->groups = HD_NEWN(&t->arena, struct group, FIRST_GROUPS + MEANWHILE_GROUPS + 1);
-    for (int i = 0; i < spec->npipelines; i++) {
-        const struct rt_pipeline *r = &spec->pipelines[i];
-        t->pipelines[i].entry = hd_strdup(&t->arena, r->entry);
-        for (int l = 0; l < RT_MAX_LEVELS; l++)
-            t->pipelines[i].level[l] = r->level_entry[l] ? hd_strdup(&t->arena, r->level_entry[l]) : NULL;
-    }
-    group_first_tier(t, s, threads);
-    group_optimised(t, s);
-    make_units(t, s, threads);
-    return 0;
 }
 
 int rt_tiers_new(const struct rt_code_source *source, int threads, struct rt_disk_cache *disk, struct rt_cache_key key,
@@ -227,7 +41,7 @@ int rt_tiers_new(const struct rt_code_source *source, int threads, struct rt_dis
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&t->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    HD_GUARDED(rc, NULL, err, copy_source(t, source, threads));
+    HD_GUARDED(rc, NULL, err, rt_tiers_divide(t, source, threads));
     if (rc == 0)
         *out = t;
     else
@@ -263,7 +77,7 @@ const struct rt_tier_entries *rt_tiers_entries(const struct rt_tiers *t)
 
 /* ---- linking --------------------------------------------------------------------------- */
 
-static int find_entries(struct rt_code *code, struct pipeline *p, enum rt_tier tier, struct hd_err *err)
+static int find_entries(struct rt_code *code, struct rt_code_pipeline *p, enum rt_tier tier, struct hd_err *err)
 {
     void *f = rt_code_find(code, p->entry, err);
     if (!f)
@@ -303,7 +117,7 @@ int rt_tiers_load(struct rt_tiers *t, const struct rt_bytes *objects, int n, str
     publish(t, RT_TIER_OPTIMISED, -1);
     for (int i = 0; i < t->nunits; i++)
         if (t->groups[t->units[i].group].tier == RT_TIER_OPTIMISED)
-            t->units[i].progress = COMPILED;
+            t->units[i].progress = RT_UNIT_COMPILED;
     for (int g = 0; g < t->ngroups; g++)
         if (t->groups[g].tier == RT_TIER_OPTIMISED)
             t->groups[g].left = 0;
@@ -321,18 +135,18 @@ static double ms_since(const struct timespec *from)
 }
 
 /* The next four under the lock. */
-static bool is_underway(const struct rt_tiers *t, int group)
-{
-    const struct group *g = &t->groups[group];
-    for (int k = 0; k < g->nunits; k++)
-        if (t->units[g->first + k].progress == ASKED || t->units[g->first + k].progress == RUNNING)
-            return true;
-    return g->left == 0 && g->ms < 0 && !g->failed && !t->loaded; /* being linked */
-}
-
 static bool is_linked(const struct rt_tiers *t, int group)
 {
     return t->groups[group].ms >= 0 || (t->loaded && t->groups[group].tier == RT_TIER_OPTIMISED);
+}
+
+static bool is_underway(const struct rt_tiers *t, int group)
+{
+    const struct rt_code_group *g = &t->groups[group];
+    for (int k = 0; k < g->nunits; k++)
+        if (t->units[g->first + k].progress == RT_UNIT_ASKED || t->units[g->first + k].progress == RT_UNIT_RUNNING)
+            return true;
+    return g->left == 0 && !is_linked(t, group) && !g->failed; /* being linked */
 }
 
 static bool all_linked(const struct rt_tiers *t, enum rt_tier tier)
@@ -345,11 +159,11 @@ static bool all_linked(const struct rt_tiers *t, enum rt_tier tier)
 
 static void give_up(struct rt_tiers *t, int group, struct hd_err *e)
 {
-    struct group *g = &t->groups[group];
+    struct rt_code_group *g = &t->groups[group];
     g->failed = true;
     for (int k = 0; k < g->nunits; k++)
-        if (t->units[g->first + k].progress == ASKED)
-            t->units[g->first + k].progress = IDLE;
+        if (t->units[g->first + k].progress == RT_UNIT_ASKED)
+            t->units[g->first + k].progress = RT_UNIT_IDLE;
     hd_err_release(&t->error);
     t->error = *e;
     hd_err_init(e);
@@ -358,8 +172,8 @@ static void give_up(struct rt_tiers *t, int group, struct hd_err *e)
 /* Objects of a group, in the order of its units. */
 static int link_group(struct rt_tiers *t, int group, struct hd_err *err)
 {
-    struct group *g = &t->groups[group];
-    struct rt_bytes objects[GROUP_UNITS];
+    struct rt_code_group *g = &t->groups[group];
+    struct rt_bytes objects[RT_GROUP_UNITS];
     for (int k = 0; k < g->nunits; k++)
         objects[k] = t->units[g->first + k].object;
     HD_TRY(rt_code_load(objects, g->nunits, &g->code, err));
@@ -376,7 +190,7 @@ static void free_objects(struct rt_tiers *t, enum rt_tier tier)
 /* Where all optimised code is there. An entry has so many parts at most, so a program of many units has none. */
 static void store(struct rt_tiers *t)
 {
-    struct rt_bytes objects[(MEANWHILE_GROUPS + 1) * GROUP_UNITS];
+    struct rt_bytes objects[(RT_MEANWHILE_GROUPS + 1) * RT_GROUP_UNITS];
     int n = 0;
     for (int i = 0; i < t->nunits; i++)
         if (t->groups[t->units[i].group].tier == RT_TIER_OPTIMISED)
@@ -389,7 +203,7 @@ static void store(struct rt_tiers *t)
 /* By the thread that compiled its last unit. */
 static void finish_group(struct rt_tiers *t, int group)
 {
-    struct group *g = &t->groups[group];
+    struct rt_code_group *g = &t->groups[group];
     struct hd_err e;
     hd_err_init(&e);
     int rc = link_group(t, group, &e);
@@ -414,14 +228,14 @@ static void finish_group(struct rt_tiers *t, int group)
     hd_err_release(&e);
 }
 
-static void compile_unit(struct rt_tiers *t, struct unit *u)
+static void compile_unit(struct rt_tiers *t, struct rt_code_unit *u)
 {
-    struct group *g = &t->groups[u->group];
+    struct rt_code_group *g = &t->groups[u->group];
     struct hd_err e;
     hd_err_init(&e);
     int rc = rt_orc_compile(t->bitcode, t->size, u->roots, u->nroots, g->tier, &t->stop, &u->object, &e);
     pthread_mutex_lock(&t->lock);
-    u->progress = rc == 0 ? COMPILED : IDLE;
+    u->progress = rc == 0 ? RT_UNIT_COMPILED : RT_UNIT_IDLE;
     if (rc == 0)
         g->left--;
     else
@@ -434,16 +248,16 @@ static void compile_unit(struct rt_tiers *t, struct unit *u)
     hd_err_release(&e);
 }
 
-static struct unit *draw_unit(struct rt_tiers *t)
+static struct rt_code_unit *draw_unit(struct rt_tiers *t)
 {
-    struct unit *found = NULL;
+    struct rt_code_unit *found = NULL;
     pthread_mutex_lock(&t->lock);
     for (int i = 0; i < t->nunits && !found; i++)
-        if (t->units[i].progress == ASKED)
+        if (t->units[i].progress == RT_UNIT_ASKED)
             found = &t->units[i];
     if (found) {
-        struct group *g = &t->groups[found->group];
-        found->progress = RUNNING;
+        struct rt_code_group *g = &t->groups[found->group];
+        found->progress = RT_UNIT_RUNNING;
         if (g->began.tv_sec == 0)
             clock_gettime(CLOCK_MONOTONIC, &g->began);
     }
@@ -459,7 +273,7 @@ struct work {
 static void compile_units(void *context, int worker HD_UNUSED)
 {
     struct work *w = context;
-    for (struct unit *u; (u = draw_unit(w->t));)
+    for (struct rt_code_unit *u; (u = draw_unit(w->t));)
         compile_unit(w->t, u);
 }
 
@@ -488,8 +302,8 @@ static void start(struct rt_tiers *t, struct rt_thread_pool *thread_pool, int th
     }
     pthread_mutex_lock(&t->lock);
     for (int i = 0; i < t->nunits; i++)
-        if (t->units[i].progress == ASKED)
-            t->units[i].progress = IDLE;
+        if (t->units[i].progress == RT_UNIT_ASKED)
+            t->units[i].progress = RT_UNIT_IDLE;
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -498,16 +312,16 @@ static void start(struct rt_tiers *t, struct rt_thread_pool *thread_pool, int th
 /* Under the lock: units that are to be compiled now. */
 static int ask(struct rt_tiers *t, int group)
 {
-    struct group *g = &t->groups[group];
+    struct rt_code_group *g = &t->groups[group];
     int n = 0;
     if (is_linked(t, group) || is_underway(t, group) || g->attempts >= ATTEMPTS || hd_stopped(&t->stop))
         return 0;
     g->attempts++;
     g->failed = false;
     for (int k = 0; k < g->nunits; k++) {
-        struct unit *u = &t->units[g->first + k];
-        if (u->progress == IDLE) {
-            u->progress = ASKED;
+        struct rt_code_unit *u = &t->units[g->first + k];
+        if (u->progress == RT_UNIT_IDLE) {
+            u->progress = RT_UNIT_ASKED;
             n++;
         }
     }
@@ -563,8 +377,8 @@ void rt_tiers_stop(struct rt_tiers *t)
     pthread_mutex_lock(&t->lock);
     hd_stop_ask(&t->stop);
     for (int i = 0; i < t->nunits; i++)
-        if (t->units[i].progress == ASKED)
-            t->units[i].progress = IDLE;
+        if (t->units[i].progress == RT_UNIT_ASKED)
+            t->units[i].progress = RT_UNIT_IDLE;
     pthread_mutex_unlock(&t->lock);
 }
 
