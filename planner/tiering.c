@@ -31,11 +31,13 @@ static double work_of(const struct pl_pipeline *q)
     return ns + pl_cost_sink(known(q->spec->counter_est[q->nsteps]), q->sink.kind == PL_SINK_AGG_HASH);
 }
 
+/* A loop over pairs is vectors in optimised code alone: a morsel of the first tier would take longer than the compiler. */
 static enum rt_tiering by_cost(struct ctx *c, const struct pl_pipeline *q)
 {
-    if (q->unoptimised || !pl_worth_optimising(work_of(q), pl_weight(c, q)))
+    bool loops = q->loop.rows > 0;
+    if (q->unoptimised || !pl_worth_optimising(work_of(q), loops, pl_weight(c, q)))
         return RT_TIERING_LATER;
-    return RT_TIERING_MEANWHILE;
+    return loops ? RT_TIERING_BEFORE : RT_TIERING_MEANWHILE;
 }
 
 void pl_choose_tiering(struct ctx *c, struct pl_pipeline *q)

@@ -357,6 +357,11 @@ enum rt_tiering {
     RT_TIERINGS(X)
 #undef X
 };
+enum { /* beside the kinds: a switch over them has no case for their number */
+#define X(id, text) +1
+       RT_TIERING_COUNT = 0 RT_TIERINGS(X)
+#undef X
+};
 const char *rt_tiering_text(enum rt_tiering t);
 enum rt_tier { RT_TIER_FIRST, RT_TIER_OPTIMISED, RT_TIER_COUNT };
 

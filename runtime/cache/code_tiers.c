@@ -49,7 +49,7 @@ int rt_tiers_new(const struct rt_code_source *source, int threads, struct rt_dis
     return rc;
 }
 
-void rt_tiers_hold(struct rt_tiers *t)
+static void hold(struct rt_tiers *t)
 {
     atomic_fetch_add(&t->refs, 1);
 }
@@ -187,10 +187,10 @@ static void free_objects(struct rt_tiers *t, enum rt_tier tier)
             rt_bytes_release(&t->units[i].object);
 }
 
-/* Where all optimised code is there. An entry has so many parts at most, so a program of many units has none. */
+/* Where all optimised code is there. */
 static void store(struct rt_tiers *t)
 {
-    struct rt_bytes objects[(RT_MEANWHILE_GROUPS + 1) * RT_GROUP_UNITS];
+    struct rt_bytes objects[RT_DISK_CACHE_PARTS];
     int n = 0;
     for (int i = 0; i < t->nunits; i++)
         if (t->groups[t->units[i].group].tier == RT_TIER_OPTIMISED)
@@ -291,7 +291,7 @@ static void start(struct rt_tiers *t, struct rt_thread_pool *thread_pool, int th
     struct work here = {.t = t};
     if (w) {
         *w = (struct work){.job = {.run = compile_units, .context = w}, .t = t};
-        rt_tiers_hold(t);
+        hold(t);
         if (rt_thread_pool_entrust(thread_pool, &w->job, threads, work_free))
             return;
         work_free(w);

@@ -38,7 +38,6 @@ struct rt_tiers; /* counted */
 /* disk: where the optimised code goes once all of it is there; may be NULL. */
 int rt_tiers_new(const struct rt_code_source *source, int threads, struct rt_disk_cache *disk, struct rt_cache_key key,
                  struct rt_tiers **out, struct hd_err *err);
-void rt_tiers_hold(struct rt_tiers *t);
 void rt_tiers_release(struct rt_tiers *t); /* NULL is fine */
 /* Optimised code of all functions comes from these objects. */
 int rt_tiers_load(struct rt_tiers *t, const struct rt_bytes *objects, int n, struct hd_err *err);

@@ -49,25 +49,34 @@ static void group_first_tier(struct rt_tiers *t, const struct rt_code_source *s,
         t->groups[g].tier = RT_TIER_FIRST;
 }
 
-/* Each pipeline that is optimised meanwhile by itself, so that it need not wait for others; the rest together. */
+/* Each pipeline that is optimised meanwhile by itself, so that it need not wait for others; the rest by what it wants. */
 static void group_optimised(struct rt_tiers *t, const struct rt_code_source *s)
 {
-    int rest = -1, alone = 0;
+    int shared[RT_TIERING_COUNT], alone = 0;
+    for (int k = 0; k < RT_TIERING_COUNT; k++)
+        shared[k] = -1;
     for (int i = 0; i < t->npipelines; i++) {
-        bool meanwhile = s->spec->pipelines[i].tiering == RT_TIERING_MEANWHILE && alone++ < RT_MEANWHILE_GROUPS;
-        int g = meanwhile ? t->ngroups++ : rest >= 0 ? rest : t->ngroups++;
-        if (!meanwhile)
-            rest = g;
+        enum rt_tiering k = s->spec->pipelines[i].tiering;
+        bool joins = shared[k] >= 0 && (k != RT_TIERING_MEANWHILE || alone >= RT_MEANWHILE_GROUPS);
+        int g = joins ? shared[k] : t->ngroups++;
+        alone += k == RT_TIERING_MEANWHILE;
+        shared[k] = g;
         t->pipelines[i].group[RT_TIER_OPTIMISED] = g;
         t->groups[g].tier = RT_TIER_OPTIMISED;
     }
 }
 
-static int count_units(const struct rt_code_group *g, uint64_t weight, int nfunctions, int threads)
+/* All optimised ones become parts of one entry of the cache on disk. */
+static int units_at_most(int threads, int ngroups)
+{
+    return HD_MIN(HD_MIN(threads, (int)RT_GROUP_UNITS), RT_DISK_CACHE_PARTS / ngroups);
+}
+
+static int count_units(const struct rt_code_group *g, uint64_t weight, int nfunctions, int most)
 {
     if (g->tier == RT_TIER_FIRST)
         return 1;
-    uint64_t n = HD_MIN(weight / UNIT_WEIGHT, (uint64_t)HD_MIN(threads, RT_GROUP_UNITS));
+    uint64_t n = HD_MIN(weight / UNIT_WEIGHT, (uint64_t)most);
     return (int)HD_MAX(HD_MIN(n, (uint64_t)nfunctions), (uint64_t)1);
 }
 
@@ -101,13 +110,14 @@ static void divide(struct rt_tiers *t, const struct rt_code_source *s, int group
 
 static void make_units(struct rt_tiers *t, const struct rt_code_source *s, int threads)
 {
-    t->units = HD_NEWN(&t->arena, struct rt_code_unit, t->ngroups * HD_MIN(threads, RT_GROUP_UNITS));
+    int most = units_at_most(threads, t->ngroups);
+    t->units = HD_NEWN(&t->arena, struct rt_code_unit, t->ngroups * most);
     for (int g = 0; g < t->ngroups; g++) {
         int nfunctions;
         uint64_t weight = group_weight(t, s, g, &nfunctions);
         struct rt_code_group *at = &t->groups[g];
         at->first = t->nunits;
-        at->left = at->nunits = count_units(at, weight, nfunctions, threads);
+        at->left = at->nunits = count_units(at, weight, nfunctions, most);
         at->ms = -1;
         for (int k = 0; k < at->nunits; k++)
             t->units[t->nunits++].group = g;
@@ -123,7 +133,7 @@ int rt_tiers_divide(struct rt_tiers *t, const struct rt_code_source *s, int thre
     t->npipelines = spec->npipelines;
     t->pipelines = HD_NEWN(&t->arena, struct rt_code_pipeline, spec->npipelines);
     t->entries = HD_NEWN(&t->arena, struct rt_tier_entries, spec->npipelines);
-    t->groups = HD_NEWN(&t->arena, struct rt_code_group, FIRST_GROUPS + RT_MEANWHILE_GROUPS + 1);
+    t->groups = HD_NEWN(&t->arena, struct rt_code_group, FIRST_GROUPS + RT_OPTIMISED_GROUPS);
     for (int i = 0; i < spec->npipelines; i++) {
         const struct rt_pipeline *r = &spec->pipelines[i];
         t->pipelines[i].entry = hd_strdup(&t->arena, r->entry);
