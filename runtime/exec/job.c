@@ -304,6 +304,12 @@ void rt_job_enough(struct rt_exec *x)
     rt_exec_tell_all(x, 1);
 }
 
+/* Sources of one morsel: half of the pipelines begin in either tier, and with another number of threads the others. */
+static uint64_t first_turn(const struct rt_exec *x, int pipeline)
+{
+    return (uint64_t)(pipeline + x->o.threads / 2) * (uint64_t)x->spec->turn_morsels;
+}
+
 static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct rt_fragment f)
 {
     *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
@@ -312,6 +318,7 @@ static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct r
     j->begin = span.begin;
     j->end = span.end;
     j->cursor = j->begin;
+    j->turn = first_turn(x, pipeline);
     j->morsel = morsel_size(x, j->p, j->end - j->begin);
     j->by_morsel = rt_rows_by_morsel(x, j->p);
     const struct rt_entries *any = entries_of(j, best_tier(j));
