@@ -39,9 +39,13 @@ static int wait_for_code(void *waiting, int pipeline, struct hd_err *err)
     return rt_tiers_wait(rt_cached_code_tiers(w->c->code), pipeline, wanted, &w->s->cancel.flag, err);
 }
 
+/* Code that could not be compiled is nobody's; of what a cancel leaves others may have more use. */
 static int drop(struct heddle_statement *s, struct api_code *c)
 {
-    rt_code_cache_drop(s->engine->cache, c->code);
+    if (!hd_stopped(&s->cancel.flag))
+        rt_code_cache_drop(s->engine->cache, c->code);
+    else
+        rt_cached_code_release(s->engine->cache, c->code);
     c->code = NULL;
     return -1;
 }

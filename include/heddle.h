@@ -310,7 +310,7 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
- * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+ * {"version","backend","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);

@@ -160,6 +160,7 @@ static bool all_linked(const struct rt_tiers *t, enum rt_tier tier)
 static void give_up(struct rt_tiers *t, int group, struct hd_err *e)
 {
     struct rt_code_group *g = &t->groups[group];
+    g->attempts += !g->failed;
     g->failed = true;
     for (int k = 0; k < g->nunits; k++)
         if (t->units[g->first + k].progress == RT_UNIT_ASKED)
@@ -284,7 +285,7 @@ static void work_free(void *context)
     free(w);
 }
 
-/* Without threads, the calling one does what it would have to wait for. */
+/* Without threads, the calling one does what it would have to wait for; what is not taken on may be asked for again. */
 static void start(struct rt_tiers *t, struct rt_thread_pool *thread_pool, int threads, bool waited_for)
 {
     struct work *w = hd_try_calloc(1, sizeof *w);
@@ -292,7 +293,7 @@ static void start(struct rt_tiers *t, struct rt_thread_pool *thread_pool, int th
     if (w) {
         *w = (struct work){.job = {.run = compile_units, .context = w}, .t = t};
         hold(t);
-        if (rt_thread_pool_entrust(thread_pool, &w->job, threads, work_free))
+        if (rt_thread_pool_entrust(thread_pool, &w->job, threads, waited_for, work_free))
             return;
         work_free(w);
     }
@@ -316,7 +317,6 @@ static int ask(struct rt_tiers *t, int group)
     int n = 0;
     if (is_linked(t, group) || is_underway(t, group) || g->attempts >= ATTEMPTS || hd_stopped(&t->stop))
         return 0;
-    g->attempts++;
     g->failed = false;
     for (int k = 0; k < g->nunits; k++) {
         struct rt_code_unit *u = &t->units[g->first + k];

@@ -46,7 +46,7 @@ int rt_tiers_load(struct rt_tiers *t, const struct rt_bytes *objects, int n, str
  * optimised meanwhile. */
 void rt_tiers_begin(struct rt_tiers *t, const struct rt_spec *spec, struct rt_thread_pool *thread_pool, int threads);
 /* After an execution: has compiled the optimised code of all pipelines but those that never want any. What failed is
- * tried again, three times in all. Where there are no threads it does nothing. */
+ * tried again, three times in all. Where there are no threads, or they have enough to do, it does nothing. */
 void rt_tiers_settle(struct rt_tiers *t, const struct rt_spec *spec, struct rt_thread_pool *thread_pool, int threads);
 /* Waits until the pipeline has the code that it begins with. The compiler's error if there will be none; CANCELLED once
  * stop (may be NULL) is set. */

@@ -86,6 +86,11 @@ static int by_weight(const void *a, const void *b)
     return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight) : (x > y) - (x < y);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Largest function first, always to the lightest unit. */
 static void divide(struct rt_tiers *t, const struct rt_code_source *s, int group, int nfunctions)
 {
@@ -106,6 +111,8 @@ static void divide(struct rt_tiers *t, const struct rt_code_source *s, int group
         light->roots[light->nroots++] = hd_strdup(&t->arena, list[i]->name);
         light->weight += list[i]->weight;
     }
+    for (int k = 0; k < g->nunits; k++)
+        qsort(t->units[g->first + k].roots, (size_t)t->units[g->first + k].nroots, sizeof(const char *), by_name);
 }
 
 static void make_units(struct rt_tiers *t, const struct rt_code_source *s, int threads)

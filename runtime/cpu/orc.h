@@ -16,7 +16,7 @@ const char *rt_orc_version(void);
 const char *rt_orc_cpu(void);
 
 /* Emits an object file of a module for this machine, in the first tier as it is, else optimised (vectorisation on). roots:
- * the functions that are needed; other functions are dropped unless these call them, so that
+ * the functions that are needed, sorted by strcmp; other functions are dropped unless these call them, so that
  * parts of one module can be compiled by several threads. nroots 0: all that are external.
  * CANCELLED if stop (may be NULL) is set between its stages, which themselves run to their ends. */
 int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, enum rt_tier tier,

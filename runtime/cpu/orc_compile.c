@@ -145,12 +145,14 @@ static int unit_read(struct unit *u, const void *bitcode, size_t n, enum rt_tier
     return 0;
 }
 
+static int by_name(const void *name, const void *root)
+{
+    return strcmp(name, *(const char *const *)root);
+}
+
 static bool is_root(const char *name, const char *const *roots, int nroots)
 {
-    for (int i = 0; i < nroots; i++)
-        if (strcmp(name, roots[i]) == 0)
-            return true;
-    return nroots == 0;
+    return nroots == 0 || bsearch(name, roots, (size_t)nroots, sizeof *roots, by_name);
 }
 
 static bool is_defined(LLVMValueRef f)

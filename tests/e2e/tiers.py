@@ -126,6 +126,29 @@ def two_processes(bed, plan, threads):
     need(len(list(cache.iterdir())) == 1, "what two processes left:", list(cache.iterdir()))
 
 
+def bench_is_optimised(bed):
+    """Its runs after the first, of statements of their own, are of optimised code from their first morsel on."""
+    out = bed.scratch / "bench.json"
+    command = [bed.args.heddle, "bench", "tpch", "--db", bed.args.db, "--backend", "cpu", "--threads", "2", "--queries", "1,6",
+               "--repeat", "3", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(bed.new_cache(), {}))
+    need(done.returncode == 0, command, done.stderr)
+    for query in json.loads(out.read_text())["queries"]:
+        first, *later = [[p["tiers"]["first_morsels"] for p in run["pipelines"]] for run in query["runs"]]
+        need(sum(first) > 0, query["name"], "began optimised")
+        need(len(later) == 2 and not any(map(sum, later)), query["name"], "was measured in the first tier")
+
+
+def executed_again(bed, plan):
+    """One statement: further executions come to optimised code by themselves, without waiting for it."""
+    for repeat in (10, 100, 1000):
+        _, reports = bed.report(plan, 2, {}, None, ("--repeat", str(repeat)))
+        need(sum(p["tiers"]["first_morsels"] for p in reports[0]["pipelines"]) > 0, "no first tier")
+        if reports[-1]["optimised"] == "yes" and not any(p["tiers"]["first_morsels"] for p in reports[-1]["pipelines"]):
+            return
+    raise SystemExit("a statement that was executed again and again kept the first tier")
+
+
 def interrupted(bed, plan):
     """At many moments, those in which optimised code is being made among them: an end, soon, and nothing half-written."""
     cache = bed.new_cache()
@@ -159,6 +182,8 @@ def main():
         errors = same_errors(bed)
         compilers_fail(bed, args.plans[0])
         two_processes(bed, args.plans[0], 2)
+        executed_again(bed, args.plans[0])
+        bench_is_optimised(bed)
         interrupted(bed, args.plans[-1])
     print(f"{len(args.plans)} plans, {both} executions in both tiers, {errors} errors")
     return 0

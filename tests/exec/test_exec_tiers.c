@@ -2,6 +2,7 @@
  * the other's place. */
 #include "tests/exec/exec_fixture.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -266,6 +267,52 @@ static void code_without_users_is_given_up(void **state)
     hd_err_release(&err);
 }
 
+static int count_threads(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+/* Plans that come faster than their code can be optimised: threads are no more for that, and what is too much waits for
+ * the next execution. */
+static void many_new_programs_keep_few_threads_busy(void **state)
+{
+    enum { PROGRAMS = 100 };
+    struct bed b;
+    struct mod_source source[PROGRAMS];
+    struct rt_bytes bitcode[PROGRAMS];
+    struct rt_cached_code *code[PROGRAMS];
+    int most = 0;
+    (void)state;
+    bed_open(&b, NULL, 2, RT_TIERING_LATER);
+    int before = count_threads();
+    for (int i = 0; i < PROGRAMS; i++) {
+        bitcode[i] = make_bitcode(2, i);
+        mod_source_init(&source[i], bitcode[i], 2, RT_TIERING_LATER);
+        enum rt_cached how;
+        struct hd_err err;
+        hd_err_init(&err);
+        assert_int_equal(
+            rt_code_cache_get(b.cache, b.thread_pool, b.threads, &source[i].source, false, &code[i], &how, &err), 0);
+        assert_int_equal(rt_tiers_wait(rt_cached_code_tiers(code[i]), 1, RT_TIERING_LATER, NULL, &err), 0);
+        rt_tiers_settle(rt_cached_code_tiers(code[i]), &source[i].spec, b.thread_pool, b.threads);
+        most = HD_MAX(most, count_threads());
+    }
+    assert_true(most - before <= 3 * b.threads);
+    for (int i = 0; i < PROGRAMS; i++) {
+        while (at_last(code[i]) != RT_OPTIMISED_DONE)
+            rt_tiers_settle(rt_cached_code_tiers(code[i]), &source[i].spec, b.thread_pool, b.threads);
+        rt_cached_code_release(b.cache, code[i]);
+        rt_bytes_release(&bitcode[i]);
+    }
+    bed_close(&b);
+}
+
 static void what_is_stored_is_optimised(void **state)
 {
     struct bed b;
@@ -448,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_first_tier_that_fails_is_an_error_and_is_forgotten),
         cmocka_unit_test(without_threads_the_caller_compiles_what_it_waits_for),
         cmocka_unit_test(code_without_users_is_given_up),
+        cmocka_unit_test(many_new_programs_keep_few_threads_busy),
         cmocka_unit_test(what_is_stored_is_optimised),
         cmocka_unit_test(optimised_code_takes_over_between_two_morsels),
         cmocka_unit_test(tiers_take_turns_or_stay),
