@@ -16,7 +16,7 @@ struct mod_source {
     struct rt_spec spec;
     struct rt_pipeline pipelines[MOD_FUNCTIONS];
     struct rt_function functions[MOD_FUNCTIONS];
-    char names[MOD_FUNCTIONS][8];
+    char names[MOD_FUNCTIONS][16];
 };
 void mod_source_init(struct mod_source *s, struct rt_bytes bitcode, int n, enum rt_tiering tiering);
 void *mod_function(const struct rt_tiers *t, int k, enum rt_tier tier); /* NULL: it is not there */
