@@ -41,6 +41,13 @@ int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_e
     return rc;
 }
 
+void api_backends_quit(struct api_engine *e)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->quit_engine)
+            backends[i]->quit_engine(e);
+}
+
 void api_backends_close(struct api_engine *e)
 {
     for (size_t i = 0; i < HD_COUNT(backends); i++)

@@ -45,6 +45,8 @@ struct api_backend {
     const struct api_stage *stages;
     /* Its part of a context's engine; closed once opened, even if another backend's could not be. */
     int (*open_engine)(const heddle_context *c, struct api_engine *e, struct hd_err *err);
+    /* Before the thread pool goes, which finishes what it was asked for. NULL: so it shall. */
+    void (*quit_engine)(struct api_engine *e);
     void (*close_engine)(struct api_engine *e);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
@@ -61,6 +63,7 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
 
 /* All that this build has. */
 int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_err *err);
+void api_backends_quit(struct api_engine *e);
 void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
 /* Of the backend with a device; UNSUPPORTED if there is none. */

@@ -1,9 +1,9 @@
 /* The CPU: LLVM bitcode, compiled in the process, on the statement's threads. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "api/api_backend.h"
-#include "runtime/base/guard.h"
 #include "runtime/exec/bandwidth.h"
 
 static bool available(struct heddle_statement *s HD_UNUSED)
@@ -14,29 +14,6 @@ static bool available(struct heddle_statement *s HD_UNUSED)
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_llvm_emit(&p->arena, p->pl, o, &c->artifact, err);
-}
-
-static int find_entries(struct api_program *p, struct api_code *c, struct hd_err *err)
-{
-    const struct rt_spec *spec = p->pl->spec;
-    c->entries = HD_NEWN(&p->arena, struct rt_entries, spec->npipelines);
-    for (int i = 0; i < spec->npipelines; i++) {
-        const struct rt_pipeline *r = &spec->pipelines[i];
-        hd_poll();
-        void *f = rt_cached_code_find(c->code, r->entry, err);
-        if (!f)
-            return -1;
-        c->entries[i].entry = (rt_entry_fn)(uintptr_t)f;
-        for (int l = 0; l < RT_MAX_LEVELS; l++) {
-            if (!r->level_entry[l])
-                continue;
-            f = rt_cached_code_find(c->code, r->level_entry[l], err);
-            if (!f)
-                return -1;
-            c->entries[i].level[l] = (rt_level_fn)(uintptr_t)f;
-        }
-    }
-    return 0;
 }
 
 static bool compiled(struct heddle_statement *s HD_UNUSED, struct api_code *c)
@@ -50,6 +27,29 @@ static void release(struct heddle_statement *s, struct api_code *c)
     c->code = NULL;
 }
 
+struct api_waiting {
+    const struct heddle_statement *s;
+    const struct api_code *c;
+};
+
+static int wait_for_code(void *waiting, int pipeline, struct hd_err *err)
+{
+    struct api_waiting *w = waiting;
+    enum rt_tiering wanted = w->s->program.pl->spec->pipelines[pipeline].tiering;
+    return rt_tiers_wait(rt_cached_code_tiers(w->c->code), pipeline, wanted, &w->s->cancel.flag, err);
+}
+
+/* Code that could not be compiled is nobody's; of what a cancel leaves others may have more use. */
+static int drop(struct heddle_statement *s, struct api_code *c)
+{
+    if (!hd_stopped(&s->cancel.flag))
+        rt_code_cache_drop(s->engine->cache, c->code);
+    else
+        rt_cached_code_release(s->engine->cache, c->code);
+    c->code = NULL;
+    return -1;
+}
+
 /* Threads cannot read what lies on a GPU. */
 static int check_tables(const struct rt_spec *spec, struct hd_err *err)
 {
@@ -61,33 +61,55 @@ static int check_tables(const struct rt_spec *spec, struct hd_err *err)
     return 0;
 }
 
+/* Its first pipeline can begin; the executor waits for the others. */
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    HD_TRY(check_tables(s->program.pl->spec, err));
-    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, c->artifact.bytes,
-                             c->artifact.size, s->no_cache, &c->code, &t->how, err));
-    int rc;
-    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(&s->program, c, err));
-    if (rc != 0)
-        release(s, c);
-    return rc;
+    const struct rt_spec *spec = s->program.pl->spec;
+    const struct cg_artifact *a = &c->artifact;
+    struct rt_code_source source = {spec, a->bytes, a->size, a->nfunctions, a->functions};
+    HD_TRY(check_tables(spec, err));
+    HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &source, s->no_cache, &c->code,
+                             &t->how, err));
+    struct api_waiting w = {s, c};
+    for (int i = 0; i < spec->nactions; i++)
+        if (spec->actions[i].kind == RT_RUN)
+            return wait_for_code(&w, spec->actions[i].index, err) == 0 ? 0 : drop(s, c);
+    return 0;
 }
 
-static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
-               const struct api_output *out, struct hd_err *err)
+static int run_program(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+                       const struct api_output *out, struct hd_err *err)
 {
     struct rt_result *r = NULL;
+    struct api_waiting w = {s, c};
     struct rt_exec_options o = {.threads = s->threads,
                                 .profile = c->counts,
                                 .thread_pool = s->engine->thread_pool,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
-                                .cancel = &s->cancel};
-    HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
+                                .cancel = &s->cancel,
+                                .wait_for_code = wait_for_code,
+                                .code = &w};
+    const struct rt_tier_entries *entries = rt_tiers_entries(rt_cached_code_tiers(c->code));
+    int rc = rt_exec_run(s->program.pl->spec, entries, &o, &r, &e->stats, err);
+    e->times.compile += e->stats.code_ms;
+    if (rc != 0)
+        return -1;
     double start = api_now_ms();
-    int rc = out ? rt_result_stream(r, out->stream, err) : 0;
+    rc = out ? rt_result_stream(r, out->stream, err) : 0;
     rt_result_free(r);
     e->times.result = api_now_ms() - start;
+    return rc;
+}
+
+/* What comes next finds optimised code, whatever this execution ended in, unless nobody wants it. */
+static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+               const struct api_output *out, struct hd_err *err)
+{
+    struct rt_tiers *t = rt_cached_code_tiers(c->code);
+    int rc = run_program(s, c, e, out, err);
+    if (!hd_stopped(&s->cancel.flag))
+        rt_tiers_settle(t, s->program.pl->spec, s->engine->thread_pool, s->threads);
     return rc;
 }
 
@@ -102,7 +124,36 @@ static struct rt_memory_model memory(struct heddle_statement *s)
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
+    struct rt_tiers_about about;
     hd_strbuf_addf(b, ",\"threads\":%d", s->timed.stats.threads);
+    if (!s->program.plain.code)
+        return;
+    rt_tiers_tell(rt_cached_code_tiers(s->program.plain.code), &about);
+    hd_strbuf_addf(b, ",\"optimised\":\"%s\"", rt_optimised_name(about.optimised));
+    if (!*about.problem)
+        return;
+    hd_strbuf_adds(b, ",\"optimise_error\":");
+    hd_strbuf_add_json(b, about.problem, strlen(about.problem));
+}
+
+static void add_ms(struct hd_strbuf *b, const char *name, double ms)
+{
+    if (ms >= 0)
+        hd_strbuf_addf(b, ",\"%s\":%.3f", name, ms);
+}
+
+static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
+{
+    const struct rt_pipeline_stats *st = &s->timed.stats.pipelines[i];
+    hd_strbuf_addf(b, ",\"tiers\":{\"first_morsels\":%llu,\"optimised_morsels\":%llu",
+                   (unsigned long long)st->morsels[RT_TIER_FIRST], (unsigned long long)st->morsels[RT_TIER_OPTIMISED]);
+    add_ms(b, "swap_ms", st->swap_ms);
+    if (s->program.plain.code) {
+        struct rt_tiers *t = rt_cached_code_tiers(s->program.plain.code);
+        add_ms(b, "first_compile_ms", rt_tiers_ms(t, i, RT_TIER_FIRST));
+        add_ms(b, "optimised_compile_ms", rt_tiers_ms(t, i, RT_TIER_OPTIMISED));
+    }
+    hd_strbuf_adds(b, "}");
 }
 
 /* ---- explain --------------------------------------------------------------------------- */
@@ -153,6 +204,11 @@ static int open_engine(const heddle_context *c, struct api_engine *e, struct hd_
     return rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err);
 }
 
+static void quit_engine(struct api_engine *e)
+{
+    rt_code_cache_quit(e->cache);
+}
+
 static void close_engine(struct api_engine *e)
 {
     rt_code_cache_free(e->cache);
@@ -173,9 +229,11 @@ const struct api_backend api_backend_cpu = {
     .run = run,
     .release = release,
     .report = report,
+    .report_pipeline = report_pipeline,
     .memory = memory,
     .stages = stages,
     .open_engine = open_engine,
+    .quit_engine = quit_engine,
     .close_engine = close_engine,
     .info = info,
 };

@@ -35,7 +35,8 @@ double api_now_ms(void)
 static void engine_free(void *p)
 {
     struct api_engine *e = p;
-    rt_thread_pool_free(e->thread_pool); /* its threads may still compile what was cancelled, with the rest */
+    api_backends_quit(e);
+    rt_thread_pool_free(e->thread_pool); /* its threads may still compile, with the rest */
     api_backends_close(e);
     rt_pages_free(e->memory.pages);
     free(e);
@@ -96,6 +97,23 @@ static int choose_balance(struct heddle_statement *s, const char *wanted, struct
     return 0;
 }
 
+/* A profile is of the code that further executions run. */
+static int choose_tier(struct heddle_statement *s, const char *wanted, struct hd_err *err)
+{
+    static const char *const names[] = {
+#define X(id, name) [PL_TIER_##id] = name,
+        PL_TIERS(X)
+#undef X
+    };
+    s->tier = s->profile ? PL_TIER_OPTIMISED : PL_TIER_AUTO;
+    for (size_t i = 0; wanted && i < HD_COUNT(names); i++)
+        if (strcmp(wanted, names[i]) == 0) {
+            s->tier = (enum pl_tier)i;
+            return 0;
+        }
+    return wanted ? HD_FAIL(err, USER, NULL, "tier: expected auto, first or optimised, found \"%s\"", wanted) : 0;
+}
+
 static int copy_options(struct heddle_statement *s, const heddle_statement_options *from, struct hd_err *err)
 {
     const heddle_context *c = s->db->context;
@@ -115,7 +133,7 @@ static int copy_options(struct heddle_statement *s, const heddle_statement_optio
     s->gpu_block = o.gpu_block;
     s->profile = o.profile != 0;
     s->no_cache = o.no_cache != 0;
-    return 0;
+    return choose_tier(s, o.tier ? o.tier : secure_getenv("HEDDLE_TIER"), err);
 }
 
 static int new_statement(heddle_database *db, const heddle_statement_options *o, struct heddle_statement **out,
@@ -340,6 +358,13 @@ static int fragments(void)
     return text ? HD_MIN(HD_MAX(atoi(text), 1), FRAGMENTS_MAX) : 1;
 }
 
+/* For tests: code of both tiers takes turns, each time for so many morsels. */
+static int turn_morsels(void)
+{
+    const char *text = secure_getenv("HEDDLE_TIER_TURNS");
+    return text ? HD_MAX(atoi(text), 1) : 0;
+}
+
 static int emit_code(struct heddle_statement *s, struct api_program *p, struct api_code *c, struct hd_err *err)
 {
     struct cg_options o = api_codegen_options(c->counts);
@@ -360,6 +385,8 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .on_gpu = !s->backend->on_threads,
                             .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,
+                            .tier = s->tier,
+                            .turn_morsels = turn_morsels(),
                             .gpu_block_warps = (int)s->gpu_block,
                             .touch_dict = rt_store_touch_dict};
     double start = api_now_ms();

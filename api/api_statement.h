@@ -38,7 +38,6 @@ struct api_code {
     /* On a CPU: */
     struct cg_artifact artifact;
     struct rt_cached_code *code; /* NULL until it is to be run */
-    struct rt_entries *entries;
     /* On a GPU: */
     struct cg_cuda_artifact cuda;
     struct rt_gpu_code *gpu_code;
@@ -79,6 +78,7 @@ struct heddle_statement {
     struct api_program program;
     const struct api_backend *backend;
     enum rt_balance balance;
+    enum pl_tier tier;
     uint32_t fws_threshold, gpu_warps, gpu_block;
     int threads;
     uint64_t memory_limit;

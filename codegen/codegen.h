@@ -21,6 +21,8 @@ struct cg_artifact {
     enum cg_artifact_kind kind;
     const void *bytes; /* in the arena */
     size_t size;
+    int nfunctions; /* external ones; in the order of the pipelines */
+    const struct rt_function *functions;
 };
 
 struct cg_options {

@@ -70,6 +70,7 @@ struct cg_mod {
     unsigned md_invariant, md_prof, md_unpredictable;
     LLVMValueRef empty_node, unlikely_node;
     HD_VEC(struct cg_job) jobs; /* functions still to emit */
+    HD_VEC(struct rt_function) functions; /* that were emitted */
     struct cg_frame *frames; /* by pipeline: where slots lie, if it is framed */
     struct cg_val *slots; /* of the function that is being emitted; see struct cg_fn */
     LLVMValueRef *words, *word_ptrs;

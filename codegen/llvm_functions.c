@@ -111,9 +111,27 @@ struct cg_fn *cg_fn_open(struct cg_mod *m, const struct cg_job *job)
     return f;
 }
 
+/* What compiling a function costs, in instructions. A vector that fills several registers costs
+ * as often; comparisons have one-bit lanes but the width of their operands. */
+static uint64_t weigh(LLVMValueRef f)
+{
+    uint64_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            LLVMTypeRef t = LLVMTypeOf(i);
+            bool vector = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
+            n += vector ? HD_MAX(LLVMGetVectorSize(t) / 8, 1u) : 1u;
+        }
+    return n;
+}
+
 void cg_fn_close(struct cg_fn *f)
 {
+    size_t n;
     LLVMBuildRet(f->b, l_i32(f, 0));
     LLVMBuildBr(f->eb, f->body);
     drop_builders(f);
+    const char *name = LLVMGetValueName2(f->fn, &n);
+    hd_vec_push(f->m->arena, &f->m->functions,
+                (struct rt_function){hd_strndup(f->m->arena, name, n), f->index, weigh(f->fn)});
 }

@@ -125,6 +125,8 @@ static void write_bitcode(struct hd_arena *a, const struct cg_mod *m, struct cg_
     out->kind = CG_LLVM_BITCODE;
     out->size = LLVMGetBufferSize(buf);
     out->bytes = hd_dup(a, LLVMGetBufferStart(buf), out->size);
+    out->nfunctions = m->functions.n;
+    out->functions = m->functions.v;
     hd_cleanup_drop(&guarded);
     LLVMDisposeMemoryBuffer(buf);
 }

@@ -264,6 +264,8 @@ typedef struct heddle_statement_options {
     uint32_t gpu_warps;     /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    const char *tier; /* of a CPU's code. NULL or "auto": begin with code without optimisation, go on with optimised
+                               code once it is there; "first": none of it; "optimised": wait for it */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)
@@ -308,7 +310,7 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
- * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+ * {"version","backend","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);

@@ -43,6 +43,12 @@ double pl_cost_sort(double rows, int threads);
 double pl_cost_in_order(double rows, int threads);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);
+/* A step's or sink's work for rows that reach it, ns of a thread. */
+double pl_cost_step(double rows, bool lookup);
+double pl_cost_sink(double rows, bool hashed);
+/* What optimised code saves, by its work in ns, is more than compiling a pipeline of that weight takes. loops: over
+ * pairs. */
+bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 

@@ -476,6 +476,16 @@ void pl_frame(struct ctx *c, struct open_pipeline *p)
     frame_sink(&f, p);
 }
 
+int pl_weight(struct ctx *c, const struct pl_pipeline *q)
+{
+    int n = 0;
+    for (int i = 0; i < q->nsteps; i++)
+        n = sum_weight(n, weigh_step(c, &q->steps[i]));
+    for (int i = 0; i < q->sink.nouts; i++)
+        n = sum_weight(n, weigh_out(c, &q->sink.outs[i]));
+    return sum_weight(n, weigh_used(c, q->sink.index));
+}
+
 bool pl_fits_tile(struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s, int *weight)
 {
     *weight = sum_weight(*weight, weigh_step(c, s));

@@ -328,6 +328,16 @@ struct pl_program {
     bool gpu_far_args; /* the args vector is too long to be parameters of a kernel: they get its address */
 };
 
+/* Which code pipelines of a CPU may run in: X(id, name). */
+#define PL_TIERS(X) \
+    X(AUTO, "auto") /* what costs say */ \
+    X(FIRST, "first") \
+    X(OPTIMISED, "optimised")
+enum pl_tier {
+#define X(id, name) PL_TIER_##id,
+    PL_TIERS(X)
+#undef X
+};
 struct pl_options {
     bool profile; /* rows will be counted: tell what they touch of memory */
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
@@ -338,6 +348,8 @@ struct pl_options {
     int gpu_block_warps; /* of a block, HDD_BLOCK_WARPS_MAX at most; 0: HDD_BLOCK_WARPS */
     int fragments; /* of each pipeline's source; 0: one */
     int devices; /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
+    enum pl_tier tier; /* of pipelines on a CPU */
+    int turn_morsels; /* tests: tiers take turns after so many morsels; 0: they do not */
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

@@ -276,6 +276,8 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, " [framed: %d parts]", w->p->nparts + w->p->sink.nparts);
     if (w->p->unoptimised)
         hd_strbuf_adds(w->o, " [unoptimised]");
+    if (*rt_tiering_text(r->tiering))
+        hd_strbuf_addf(w->o, " [cpu: %s]", rt_tiering_text(r->tiering));
     if (w->p->first_match)
         hd_strbuf_adds(w->o, w->p->loop.rows ? " [first match]" : " [cpu: first match]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */

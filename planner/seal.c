@@ -4,6 +4,7 @@
 
 #include "planner/access.h"
 #include "planner/ends.h"
+#include "planner/tiering.h"
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
 {
@@ -210,6 +211,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     seal_reads(c, q);
     seal_counters(c, q, p->est);
     pl_seal_ends(c, q);
+    pl_choose_tiering(c, q);
     if (c->opt.profile)
         pl_seal_accesses(c, q);
 }
@@ -231,6 +233,7 @@ void pl_seal(struct ctx *c)
     g->gpu_far_args = s->nwords > HDD_PARAMETER_WORDS;
     s->nsites = c->sites.n;
     s->sites = c->sites.v;
+    s->turn_morsels = c->opt.turn_morsels;
     g->nnotes = c->notes.n;
     g->notes = c->notes.v;
     g->physical = c->physical;

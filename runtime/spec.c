@@ -292,6 +292,7 @@ int rt_balance_find(const char *name)
         return names[k]; \
     }
 NAME_FUNCTION(rt_shape_name, enum rt_shape, RT_SHAPES)
+NAME_FUNCTION(rt_tiering_text, enum rt_tiering, RT_TIERINGS)
 NAME_FUNCTION(rt_action_name, enum rt_action_kind, RT_ACTIONS)
 NAME_FUNCTION(rt_exchange_name, enum rt_exchange, RT_EXCHANGES)
 NAME_FUNCTION(rt_distribution_name, enum rt_distribution, RT_DISTRIBUTIONS)

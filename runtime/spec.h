@@ -381,6 +381,34 @@ struct rt_end {
     bool strict; /* the value itself does not pass */
 };
 
+/* When the optimised code of a pipeline is made, on a CPU. Its first tier is code without optimisation, compiled several
+ * times as fast. X(id, text in dumps) */
+#define RT_TIERINGS(X) \
+    X(LATER, "") /* once an execution is over, for the next one: this one stays in the first tier */ \
+    X(MEANWHILE, "optimised meanwhile") /* beside the first tier, which it replaces between two morsels */ \
+    X(BEFORE, "optimised before") /* the pipeline waits for it */ \
+    X(NEVER, "first tier") /* for comparisons */ \
+    X(TURNS, "tiers in turns") /* for tests: both are there before, and rt_spec.turn_morsels take turns */
+enum rt_tiering {
+#define X(id, text) RT_TIERING_##id,
+    RT_TIERINGS(X)
+#undef X
+};
+enum { /* beside the kinds: a switch over them has no case for their number */
+#define X(id, text) +1
+       RT_TIERING_COUNT = 0 RT_TIERINGS(X)
+#undef X
+};
+const char *rt_tiering_text(enum rt_tiering t);
+enum rt_tier { RT_TIER_FIRST, RT_TIER_OPTIMISED, RT_TIER_COUNT };
+
+/* A function that pipelines became on a CPU, as codegen leaves it. */
+struct rt_function {
+    const char *name;
+    int pipeline; /* no other calls it */
+    uint64_t weight; /* what it takes to compile, in instructions */
+};
+
 struct rt_pipeline {
     const char *name; /* "p3" */
     const char *path; /* plan node of its sink */
@@ -392,6 +420,7 @@ struct rt_pipeline {
     int nends; /* TABLE: only rows between them are visited. Filters stay: the first rows visited may be in front */
     struct rt_end *ends;
     int nlevels;
+    enum rt_tiering tiering;
     const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
     const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64
                                                begin, u64 end); NULL otherwise */
@@ -516,6 +545,7 @@ struct rt_spec {
     struct rt_result_column *result;
     int nsites; /* expressions that may fail; generated code raises by number */
     struct rt_site *sites;
+    int turn_morsels; /* of tiers in turns */
 };
 
 /* Device code that kernels call, templates/library_*.cu. */

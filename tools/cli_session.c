@@ -37,8 +37,10 @@ void cli_session_close(struct cli_session *s)
 {
     if (cli_was_stopped())
         return;
+    cli_nothing_to_undo(true); /* the context waits for code that goes into the cache */
     heddle_database_free(s->database);
     heddle_context_free(s->context);
+    cli_nothing_to_undo(false);
     *s = (struct cli_session){0};
 }
 
@@ -51,6 +53,7 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     o->gpu_block = (uint32_t)cli_count(a, CLI_GPU_BLOCK, 0);
     o->profile = cli_given(a, CLI_PROFILE);
     o->no_cache = cli_given(a, CLI_NO_CACHE);
+    o->tier = cli_text(a, CLI_TIER);
 }
 
 int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,

@@ -149,6 +149,7 @@ static void statement_options(const struct adbc_options *o, heddle_statement_opt
     out->threads = (int)adbc_option_number(o, ADBC_OPT_STATEMENT_THREADS);
     out->memory_limit = adbc_option_number(o, ADBC_OPT_STATEMENT_MEMORY);
     out->profile = adbc_option_bool(o, ADBC_OPT_PROFILE);
+    out->tier = adbc_option_text(o, ADBC_OPT_TIER);
     out->no_cache = adbc_option_bool(o, ADBC_OPT_NO_CACHE);
 }
 

@@ -16,6 +16,7 @@
     X(SYNC, "sync")     /* fsync: EIO */ \
     X(RENAME, "rename") /* rename: EIO */ \
     X(THREAD, "thread") /* pthread_create: EAGAIN */ \
+    X(COMPILE, "compile") /* LLVM, of a part of a module */ \
     X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */
 
 enum hd_fault_kind {

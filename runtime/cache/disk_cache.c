@@ -19,7 +19,7 @@
 static const char MAGIC[8] = "HDOBJ\1\r\n";
 #define SUFFIX ".hdo"
 
-enum { MAX_PARTS = 64, STALE_TEMP_S = 3600, TOUCH_AFTER_S = 600 };
+enum { STALE_TEMP_S = 3600, TOUCH_AFTER_S = 600 };
 
 void rt_bytes_release(struct rt_bytes *b)
 {
@@ -31,7 +31,7 @@ struct header {
     char magic[8];
     struct rt_cache_key key;
     uint64_t nparts;
-    uint64_t sizes[MAX_PARTS];
+    uint64_t sizes[RT_DISK_CACHE_PARTS];
     uint64_t checksum; /* XXH3 of all parts, seeded with that of what stands before */
 };
 
@@ -144,7 +144,7 @@ static bool header_fits(const struct header *h, struct rt_cache_key key, uint64_
 {
     uint64_t left = size - sizeof *h;
     if (memcmp(h->magic, MAGIC, sizeof MAGIC) != 0 || h->key.hi != key.hi || h->key.lo != key.lo || h->nparts == 0 ||
-        h->nparts > MAX_PARTS)
+        h->nparts > RT_DISK_CACHE_PARTS)
         return false;
     for (uint64_t i = 0; i < h->nparts; i++) {
         if (h->sizes[i] > left)
@@ -318,7 +318,7 @@ void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key, const
 {
     static _Atomic unsigned serial;
     char name[NAME_SIZE], temporary[NAME_SIZE];
-    if (n > MAX_PARTS)
+    if (n > RT_DISK_CACHE_PARTS)
         return;
     entry_name(key, name);
     snprintf(temporary, sizeof temporary, ".tmp-%ld-%u", (long)getpid(), serial++);

@@ -18,6 +18,8 @@ struct rt_cache_key {
     uint64_t hi, lo;
 };
 
+enum { RT_DISK_CACHE_PARTS = 64 }; /* of an entry, at most */
+
 struct rt_disk_cache {
     char *dir;
     int fd;         /* of the directory: its name may lead elsewhere later */

@@ -62,7 +62,7 @@ static int add_objects(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef lib, const struct
 
 static int new_jit(LLVMOrcLLJITRef *jit, struct hd_err *err)
 {
-    LLVMTargetMachineRef m = rt_llvm_machine(err);
+    LLVMTargetMachineRef m = rt_llvm_machine(RT_TIER_OPTIMISED, err);
     if (!m)
         return -1;
     LLVMOrcLLJITBuilderRef b = LLVMOrcCreateLLJITBuilder();

@@ -7,6 +7,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/stop.h"
 #include "runtime/cache/bytes.h"
+#include "runtime/spec.h"
 
 /* "LLVM 19.1.7, znver4, +sse2,...": everything about this machine and LLVM that compiled code
  * depends on. Static text. */
@@ -14,16 +15,12 @@ const char *rt_orc_identity(void);
 const char *rt_orc_version(void);
 const char *rt_orc_cpu(void);
 
-/* Optimises a module for this machine (vectorisation on) and emits an object file. roots:
- * the functions that are needed; other functions are dropped unless these call them, so that
+/* Emits an object file of a module for this machine, in the first tier as it is, else optimised (vectorisation on). roots:
+ * the functions that are needed, sorted by strcmp; other functions are dropped unless these call them, so that
  * parts of one module can be compiled by several threads. nroots 0: all that are external.
  * CANCELLED if stop (may be NULL) is set between its stages, which themselves run to their ends. */
-int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, const struct hd_stop *stop,
-                   struct rt_bytes *object, struct hd_err *err);
-
-/* The external functions that a module defines: heap array of heap names, and how much work each
- * is to compile, in instructions. */
-int rt_orc_functions(const void *bitcode, size_t n, char ***names, uint64_t **weights, int *count, struct hd_err *err);
+int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, enum rt_tier tier,
+                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err);
 
 enum rt_orc_text { RT_ORC_IR, RT_ORC_IR_OPTIMISED, RT_ORC_ASM };
 /* *text is a heap string. */

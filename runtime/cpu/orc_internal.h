@@ -6,10 +6,11 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "runtime/base/err.h"
+#include "runtime/spec.h"
 
 /* Consumes e and turns it into an error of class TOOL; returns -1. */
 int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err);
 /* A target machine for this host, the caller's; NULL: error set. */
-LLVMTargetMachineRef rt_llvm_machine(struct hd_err *err);
+LLVMTargetMachineRef rt_llvm_machine(enum rt_tier tier, struct hd_err *err);
 
 #endif

@@ -68,7 +68,7 @@ static int init_workers(struct rt_exec *x)
     return rc;
 }
 
-static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entries *entries,
+static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_tier_entries *entries,
                                 const struct rt_exec_options *o, struct rt_exec_stats *stats)
 {
     struct rt_exec *x = hd_try_calloc(1, sizeof *x);
@@ -117,8 +117,26 @@ static int upload(struct rt_exec *x)
     return 0;
 }
 
+/* The time until there is code counts as compilation. */
+static int wait_for_code(struct rt_exec *x, int pipeline)
+{
+    struct hd_err e;
+    if (!x->o.wait_for_code)
+        return 0;
+    hd_err_init(&e);
+    uint64_t start = rt_now_ns();
+    if (x->o.wait_for_code(x->o.code, pipeline, &e) != 0)
+        rt_exec_raise(x, e.class, e.path, "%s", e.message);
+    hd_err_release(&e);
+    uint64_t took = rt_now_ns() - start;
+    x->stats->code_ms += (double)took / 1e6;
+    x->started_ns += took;
+    return rt_exec_stopped(x) ? -1 : 0;
+}
+
 static int run_pipeline(struct rt_exec *x, const struct rt_action *a)
 {
+    HD_TRY(wait_for_code(x, a->index));
     rt_args_resolve(x);
     uint64_t start = rt_now_ns();
     int rc = rt_pipeline_run(x, a->index, a->fragment);
@@ -189,7 +207,7 @@ static void free_rest(struct rt_exec *x)
             rt_state_free(x, i);
 }
 
-int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, const struct rt_exec_options *o,
+int rt_exec_run(const struct rt_spec *spec, const struct rt_tier_entries *entries, const struct rt_exec_options *o,
                 struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err)
 {
     HD_ASSERT(o->threads >= 1);

@@ -12,10 +12,15 @@
 
 typedef int32_t (*rt_entry_fn)(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end);
 typedef int32_t (*rt_level_fn)(const uint64_t *args, struct hdd_thread *t, void *carried, uint64_t begin, uint64_t end);
-/* Of one pipeline. */
+/* Of one pipeline, in one tier. */
 struct rt_entries {
     rt_entry_fn entry;
     rt_level_fn level[RT_MAX_LEVELS];
+};
+/* Of one pipeline: NULL until that tier is there, which any thread may bring about. Both tiers take the same arguments
+ * and the same bytes of `carried`, and leave nothing in registers between two calls: so they may take turns. */
+struct rt_tier_entries {
+    _Atomic(const struct rt_entries *) tier[RT_TIER_COUNT];
 };
 
 struct rt_exec_options {
@@ -25,13 +30,16 @@ struct rt_exec_options {
     struct rt_memory *memory; /* of the context; its limit holds too. May be NULL */
     uint64_t memory_limit;    /* of this execution; 0: none but the above */
     struct rt_cancel *cancel; /* may be NULL */
+    /* Waits until there is the code that the pipeline is to begin with (rt_tiering); fails if there will be none. NULL:
+     * it is there. */
+    int (*wait_for_code)(void *code, int pipeline, struct hd_err *err);
+    void *code;
 };
 
 struct rt_result;
-/* Runs all actions and hands the rows of the result state over. entries has one element a
- * pipeline. stats is filled on failure too, as far as the execution came. The spec must live
+/* Runs all actions and hands the rows of the result state over. entries has one element a pipeline. stats is filled on failure too, as far as the execution came. The spec must live
  * until the result is freed. */
-int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, const struct rt_exec_options *o,
+int rt_exec_run(const struct rt_spec *spec, const struct rt_tier_entries *entries, const struct rt_exec_options *o,
                 struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err);
 
 /* The finished rows: contiguous, in order, all that the plan's limit leaves. */

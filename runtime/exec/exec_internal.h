@@ -70,7 +70,7 @@ struct rt_job; /* the pipeline that runs, see job.c */
 
 struct rt_exec {
     const struct rt_spec *spec;
-    const struct rt_entries *entries;
+    const struct rt_tier_entries *entries;
     struct rt_exec_options o;
     struct rt_memory memory;
     struct hd_arena arena; /* of the size of the spec, not of the data */

@@ -29,7 +29,10 @@ struct task {
 struct rt_job {
     struct rt_exec *x;
     const struct rt_pipeline *p;
-    const struct rt_entries *entries;
+    const struct rt_tier_entries *entries;
+    _Atomic uint64_t turn; /* pieces begun, where tiers take turns */
+    _Atomic uint64_t morsels[RT_TIER_COUNT];
+    _Atomic uint64_t swapped_ns; /* 0: no morsel after one of the first tier was one of optimised code */
     uint64_t begin, end, morsel; /* rows of the source */
     _Atomic uint64_t cursor;
     bool by_morsel; /* rows keep the order of the source */
@@ -106,6 +109,44 @@ static bool draw_morsel(struct rt_job *j, uint64_t *begin, uint64_t *end)
     return true;
 }
 
+static const struct rt_entries *entries_of(const struct rt_job *j, enum rt_tier t)
+{
+    return atomic_load_explicit(&j->entries->tier[t], memory_order_acquire);
+}
+
+static enum rt_tier best_tier(const struct rt_job *j)
+{
+    return entries_of(j, RT_TIER_OPTIMISED) ? RT_TIER_OPTIMISED : RT_TIER_FIRST;
+}
+
+/* Asked before each piece of work. */
+static enum rt_tier choose_tier(struct rt_job *j)
+{
+    switch (j->p->tiering) {
+    case RT_TIERING_LATER:
+    case RT_TIERING_MEANWHILE:
+    case RT_TIERING_BEFORE: return best_tier(j);
+    case RT_TIERING_NEVER: return RT_TIER_FIRST;
+    case RT_TIERING_TURNS: {
+        uint64_t turn = atomic_fetch_add(&j->turn, 1) / (uint64_t)j->x->spec->turn_morsels;
+        return turn % RT_TIER_COUNT ? RT_TIER_FIRST : RT_TIER_OPTIMISED;
+    }
+    }
+    HD_BUG("tiering %d", (int)j->p->tiering);
+}
+
+/* The code for the next piece of work. */
+static const struct rt_entries *draw_entries(struct rt_job *j)
+{
+    enum rt_tier t = choose_tier(j);
+    uint64_t none = 0;
+    atomic_fetch_add_explicit(&j->morsels[t], 1, memory_order_relaxed);
+    if (t == RT_TIER_OPTIMISED && atomic_load_explicit(&j->swapped_ns, memory_order_relaxed) == 0 &&
+        atomic_load_explicit(&j->morsels[RT_TIER_FIRST], memory_order_relaxed) > 0)
+        atomic_compare_exchange_strong(&j->swapped_ns, &none, rt_now_ns());
+    return entries_of(j, t);
+}
+
 static bool run_morsel(struct rt_job *j, struct rt_worker *w)
 {
     uint64_t begin, end;
@@ -113,7 +154,7 @@ static bool run_morsel(struct rt_job *j, struct rt_worker *w)
         return false;
     if (j->by_morsel && rt_morsel_begin(w, j->p->writes[0], begin) != 0)
         return false;
-    record_result(w, j->entries->entry(j->x->args, &w->t, begin, end));
+    record_result(w, draw_entries(j)->entry(j->x->args, &w->t, begin, end));
     if (j->by_morsel)
         rt_morsel_end(w, j->p->writes[0]);
     return true;
@@ -159,7 +200,7 @@ static bool run_piece(struct rt_job *j, struct rt_worker *w)
     pthread_mutex_unlock(&j->lock);
     if (!t)
         return false;
-    record_result(w, j->entries->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
+    record_result(w, draw_entries(j)->level[t->level](j->x->args, &w->t, t->carried, t->begin, t->end));
     free_task(j, t);
     return true;
 }
@@ -249,7 +290,7 @@ int32_t hdr_spawn(struct hdd_thread *t, int32_t level, void *carried, int64_t by
         return rt_worker_fail(w, RT_FAIL_CANCELLED, -1);
     /* Where order matters the range runs now, in its place. */
     if (j->p->ordered)
-        return j->entries->level[level](w->x->args, t, carried, (uint64_t)begin, (uint64_t)end);
+        return entries_of(j, choose_tier(j))->level[level](w->x->args, t, carried, (uint64_t)begin, (uint64_t)end);
     if (push_task(j, level, carried, (size_t)bytes, (uint64_t)begin, (uint64_t)end))
         return 0;
     return rt_worker_fail(w, RT_FAIL_MEMORY, -1);
@@ -263,6 +304,12 @@ void rt_job_enough(struct rt_exec *x)
     rt_exec_tell_all(x, 1);
 }
 
+/* Sources of one morsel: half of the pipelines begin in either tier, and with another number of threads the others. */
+static uint64_t first_turn(const struct rt_exec *x, int pipeline)
+{
+    return (uint64_t)(pipeline + x->o.threads / 2) * (uint64_t)x->spec->turn_morsels;
+}
+
 static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct rt_fragment f)
 {
     *j = (struct rt_job){.x = x, .p = &x->spec->pipelines[pipeline], .entries = &x->entries[pipeline]};
@@ -271,10 +318,12 @@ static void job_init(struct rt_job *j, struct rt_exec *x, int pipeline, struct r
     j->begin = span.begin;
     j->end = span.end;
     j->cursor = j->begin;
+    j->turn = first_turn(x, pipeline);
     j->morsel = morsel_size(x, j->p, j->end - j->begin);
     j->by_morsel = rt_rows_by_morsel(x, j->p);
+    const struct rt_entries *any = entries_of(j, best_tier(j));
     for (int i = 0; i < RT_MAX_LEVELS; i++)
-        j->nested = j->nested || (j->entries->level[i] && !j->p->ordered);
+        j->nested = j->nested || (any->level[i] && !j->p->ordered);
     j->thread_pool = (struct rt_thread_pool_job){.run = work, .context = j};
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->change, NULL);
@@ -312,6 +361,11 @@ static void collect_stats(struct rt_exec *x, const struct rt_job *j, struct rt_p
 {
     st->source_rows += j->end - j->begin;
     st->spawned += j->spawned;
+    for (int t = 0; t < RT_TIER_COUNT; t++)
+        st->morsels[t] += atomic_load(&j->morsels[t]);
+    uint64_t swapped = atomic_load(&j->swapped_ns);
+    if (swapped && st->swap_ms < 0)
+        st->swap_ms = (double)(swapped - x->started_ns) / 1e6;
     for (int i = 0; i < x->o.threads; i++) {
         st->busy_ms[i] += (double)x->workers[i].busy_ns / 1e6;
         for (int k = 0; k < j->p->ncounters; k++)

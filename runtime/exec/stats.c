@@ -42,6 +42,7 @@ void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, 
     s->finish_ms = HD_NEWN(&s->arena, double, spec->nstates);
     s->state_rows = HD_NEWN(&s->arena, uint64_t, spec->nstates);
     for (int i = 0; i < spec->npipelines; i++) {
+        s->pipelines[i].swap_ms = -1;
         s->pipelines[i].busy_ms = HD_NEWN(&s->arena, double, threads);
         s->pipelines[i].counters = HD_NEWN(&s->arena, uint64_t, spec->pipelines[i].ncounters);
     }

@@ -39,6 +39,8 @@ struct rt_pipeline_stats {
     uint64_t source_rows;
     uint64_t *counters; /* spec's ncounters, summed over workers; zero without profile */
     uint64_t spawned;   /* level tasks */
+    uint64_t morsels[RT_TIER_COUNT]; /* CPU: morsels and pieces of level tasks that each tier worked on */
+    double swap_ms; /* CPU: since the start of the execution, when optimised code took over; < 0: it did not */
     struct rt_kernel_stats kernel; /* GPU */
 };
 /* What a device did from when to when: X(id, name). */
@@ -63,6 +65,7 @@ struct rt_span {
 struct rt_exec_stats {
     double transfer_ms; /* checksum verification of columns used for the first time */
     double execute_ms;
+    double code_ms; /* CPU: waiting for the code of pipelines, in no other time */
     uint64_t peak_bytes;
     int threads, npipelines, nstates;
     struct rt_pipeline_stats *pipelines;

@@ -14,6 +14,8 @@
 enum { SPINS = 1500 };
 /* Between two looks whether who waits for a delegated job is to leave it. */
 enum { LOOK_NS = 5000000 };
+/* That wait, at most: what comes faster than it is done is not taken on. */
+enum { LAZY_JOBS = 64 };
 
 struct rt_thread_pool {
     pthread_mutex_t lock;
@@ -24,7 +26,8 @@ struct rt_thread_pool {
     bool quit;
     int nthreads, cap;
     int busy;
-    int entrusted; /* threads that jobs want in which their owner does not work */
+    int entrusted; /* threads that jobs want in which their owner does not work; lazy ones are no part of it */
+    int lazy_jobs, lazy_busy, lazy_threads; /* of lazy jobs: how many, workers at them, the most that one wanted */
     pthread_t *threads;
 };
 
@@ -41,7 +44,7 @@ static void relax(void)
 static struct rt_thread_pool_job *find_job(struct rt_thread_pool *c)
 {
     for (struct rt_thread_pool_job *j = c->jobs; j; j = j->link)
-        if (j->next < j->end)
+        if (j->next < j->end && !(j->lazy && c->lazy_busy >= j->threads))
             return j;
     return NULL;
 }
@@ -56,11 +59,20 @@ static void delist(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
     job->open = false;
 }
 
-/* Under the lock, which it lets go meanwhile: a job that was left, after its last worker. */
+/* Under the lock. */
+static bool is_over(const struct rt_thread_pool_job *job)
+{
+    return job->next == job->end && job->running == 0;
+}
+
+/* Under the lock, which it lets go meanwhile: a job that nobody waits for any more, after its last worker. */
 static void bury(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 {
     delist(c, job);
-    c->entrusted -= job->threads;
+    if (job->lazy)
+        c->lazy_jobs--;
+    else
+        c->entrusted -= job->threads;
     pthread_mutex_unlock(&c->lock);
     job->free(job->context);
     pthread_mutex_lock(&c->lock);
@@ -69,16 +81,19 @@ static void bury(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
 static void work_on(struct rt_thread_pool *c, struct rt_thread_pool_job *j)
 {
     int worker = j->next++;
+    bool lazy = j->lazy;
     j->running++;
     c->busy++;
+    c->lazy_busy += lazy;
     pthread_mutex_unlock(&c->lock);
     j->run(j->context, worker);
     pthread_mutex_lock(&c->lock);
     c->busy--;
+    c->lazy_busy -= lazy;
     if (--j->running > 0)
         return;
     pthread_cond_broadcast(&c->left);
-    if (hd_stopped(&j->left))
+    if (hd_stopped(&j->left) || (j->alone && is_over(j)))
         bury(c, j);
 }
 
@@ -93,12 +108,14 @@ static void *thread_main(void *arg)
 {
     struct rt_thread_pool *c = arg;
     pthread_mutex_lock(&c->lock);
-    while (!c->quit) {
+    for (;;) {
         struct rt_thread_pool_job *j = find_job(c);
         if (j) {
             work_on(c, j);
             continue;
         }
+        if (c->quit)
+            break;
         unsigned seen = atomic_load(&c->offers);
         pthread_mutex_unlock(&c->lock);
         spin(c, seen);
@@ -178,11 +195,11 @@ void rt_thread_pool_start(struct rt_thread_pool *c, struct rt_thread_pool_job *j
     job->next = first;
     job->end = last;
     job->running = 0;
-    job->open = false;
+    job->open = job->alone = job->lazy = false;
     if (first >= last)
         return;
     pthread_mutex_lock(&c->lock);
-    hire(c, last - first + c->entrusted);
+    hire(c, last - first + c->entrusted + c->lazy_busy);
     offer(c, job);
     pthread_mutex_unlock(&c->lock);
 }
@@ -204,12 +221,6 @@ void rt_thread_pool_finish(struct rt_thread_pool *c, struct rt_thread_pool_job *
 }
 
 /* ---- work that may be left ------------------------------------------------------------- */
-
-/* Under the lock. */
-static bool is_over(const struct rt_thread_pool_job *job)
-{
-    return job->next == job->end && job->running == 0;
-}
 
 /* Under the lock, which it lets go meanwhile. */
 static void look_later(struct rt_thread_pool *c)
@@ -233,20 +244,55 @@ static void leave(struct rt_thread_pool *c, struct rt_thread_pool_job *job)
         bury(c, job);
 }
 
-bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
-                             const struct hd_stop *stop, void (*free_context)(void *context))
+/* Under the lock. */
+static void prepare_entrusted(struct rt_thread_pool_job *job, int n, void (*free_context)(void *))
 {
     job->next = 0;
     job->end = job->threads = n;
     job->running = 0;
+    job->alone = job->lazy = false;
     job->free = free_context;
     atomic_init(&job->left.asked, false);
+}
+
+/* Under the lock. */
+static bool can_take_on(struct rt_thread_pool *c, int n, bool urgent)
+{
+    if (urgent)
+        return hire(c, c->busy + n) || c->nthreads > 0;
+    c->lazy_threads = HD_MAX(c->lazy_threads, n);
+    return c->lazy_jobs < LAZY_JOBS && (hire(c, c->busy - c->lazy_busy + c->lazy_threads) || c->nthreads > 0);
+}
+
+bool rt_thread_pool_entrust(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n, bool urgent,
+                            void (*free_context)(void *))
+{
+    pthread_mutex_lock(&c->lock);
+    bool taken = can_take_on(c, n, urgent);
+    if (taken) {
+        prepare_entrusted(job, n, free_context);
+        job->alone = true;
+        job->lazy = !urgent;
+        if (urgent)
+            c->entrusted += n;
+        else
+            c->lazy_jobs++;
+        offer(c, job);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return taken;
+}
+
+bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
+                             const struct hd_stop *stop, void (*free_context)(void *context))
+{
     pthread_mutex_lock(&c->lock);
     if (!hire(c, c->busy + n)) {
         pthread_mutex_unlock(&c->lock);
         job->run(job->context, 0);
         return true;
     }
+    prepare_entrusted(job, n, free_context);
     c->entrusted += n;
     offer(c, job);
     while (!is_over(job) && !hd_stopped(stop))

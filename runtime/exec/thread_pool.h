@@ -12,7 +12,7 @@
 
 struct rt_thread_pool;
 struct rt_thread_pool *rt_thread_pool_new(void); /* NULL: no memory */
-/* No job may be running but those that were left: it waits for them. */
+/* No job may be running but those that were left or entrusted: it waits for them. */
 void rt_thread_pool_free(struct rt_thread_pool *c);
 
 struct rt_thread_pool_job {
@@ -22,6 +22,8 @@ struct rt_thread_pool_job {
     int next, end, threads;
     _Atomic int running;
     bool open;
+    bool alone; /* goes on by itself */
+    bool lazy;  /* and is not urgent */
     void (*free)(void *context); /* of a job that may be left */
     struct hd_stop left;
     struct rt_thread_pool_job *link;
@@ -39,5 +41,11 @@ void rt_thread_pool_finish(struct rt_thread_pool *c, struct rt_thread_pool_job *
  * the calling one works and does not leave. */
 bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n,
                              const struct hd_stop *stop, void (*free)(void *context));
+/* For work that goes on by itself: n threads of the thread pool do it, the last one calls free(context). Somebody waits for
+ * some of it (urgent), or all jobs that are not urgent have n threads together. False: there are no threads, or too many
+ * such jobs wait, and nothing was done. rt_thread_pool_free waits until all is done; whoever wants less has the job find
+ * nothing more to do. */
+bool rt_thread_pool_entrust(struct rt_thread_pool *c, struct rt_thread_pool_job *job, int n, bool urgent,
+                            void (*free)(void *context));
 
 #endif

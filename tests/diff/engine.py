@@ -34,7 +34,9 @@ class Engine:
     def __init__(self, heddle, cache_dir, options=(), timeout=60):
         """timeout: seconds that a process may go without answering a line."""
         self.heddle, self.options, self.timeout = heddle, list(options), timeout
-        self.env = {**os.environ, "HEDDLE_CACHE": cache_dir}
+        # Both tiers of code, which take turns: of two numbers of threads each pipeline begins in the one and the other.
+        tiers = {} if "HEDDLE_TIER" in os.environ else {"HEDDLE_TIER_TURNS": "1"}
+        self.env = {**tiers, **os.environ, "HEDDLE_CACHE": cache_dir}
 
     def load(self, directory, out):
         """schema.json and data/ of the directory become the database `out`."""

@@ -116,6 +116,13 @@ void fx_seal(struct fx *f)
         rt_state_list_finish(&f->states[i]);
 }
 
+const struct rt_tier_entries *fx_entries(struct fx *f)
+{
+    for (int i = 0; i < f->spec.npipelines; i++)
+        atomic_store(&f->tiers[i].tier[RT_TIER_OPTIMISED], &f->entries[i]);
+    return f->tiers;
+}
+
 int fx_run(struct fx *f, int result_state)
 {
     struct rt_exec_options o = {.threads = f->threads,
@@ -129,7 +136,7 @@ int fx_run(struct fx *f, int result_state)
     rt_result_free(f->result);
     f->result = NULL;
     hd_err_release(&f->err);
-    return rt_exec_run(&f->spec, f->entries, &o, &f->result, &f->stats, &f->err);
+    return rt_exec_run(&f->spec, fx_entries(f), &o, &f->result, &f->stats, &f->err);
 }
 
 const unsigned char *fx_rows(struct fx *f, int result_state, uint64_t *n)

@@ -25,6 +25,7 @@ struct fx {
     struct rt_state states[FX_STATES];
     struct rt_pipeline pipelines[FX_PIPELINES];
     struct rt_entries entries[FX_PIPELINES];
+    struct rt_tier_entries tiers[FX_PIPELINES];
     struct rt_action actions[FX_ACTIONS];
     struct rt_arg args[FX_ARGS];
     struct fe_table tables[FX_PIPELINES];
@@ -54,6 +55,8 @@ int fx_state_pipeline(struct fx *f, enum rt_source_kind source, int state, rt_en
 void fx_action(struct fx *f, enum rt_action_kind kind, int index);
 int fx_state_arg(struct fx *f, enum rt_arg_kind kind, int state); /* returns the word */
 void fx_seal(struct fx *f); /* once the program is complete; fx_run does so */
+/* The entries as optimised code. */
+const struct rt_tier_entries *fx_entries(struct fx *f);
 /* Runs it; result and err are filled. Returns rt_exec_run's status. */
 int fx_run(struct fx *f, int result_state);
 /* The same, must succeed; the rows of the result. */

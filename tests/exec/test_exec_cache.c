@@ -3,8 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <llvm-c/BitWriter.h>
-#include <llvm-c/Core.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,74 +13,19 @@
 #include "runtime/base/fault.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/cache/disk_cache.h"
+#include "tests/exec/module_fixture.h"
 
 static char root[] = "/tmp/heddle-cache-XXXXXX";
 
-/* ---- A module to compile --------------------------------------------------------------- */
-
-/* i32 f<k>(i32 x) { return hdr_in_i32(...) + x * (k + 2); } for k < n; `salt` makes it another. */
-static struct rt_bytes make_bitcode(int n, int salt)
-{
-    LLVMContextRef c = LLVMContextCreate();
-    LLVMModuleRef m = LLVMModuleCreateWithNameInContext("test", c);
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
-    LLVMTypeRef extract_args[] = {i32, i32};
-    LLVMTypeRef extract_type = LLVMFunctionType(i64, extract_args, 2, 0);
-    LLVMValueRef extract = LLVMAddFunction(m, "hdr_extract_date", extract_type);
-    LLVMTypeRef type = LLVMFunctionType(i32, &i32, 1, 0);
-    char name[32];
-    for (int k = 0; k < n; k++) {
-        snprintf(name, sizeof name, "f%d", k);
-        LLVMValueRef f = LLVMAddFunction(m, name, type);
-        LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(c, f, "entry"));
-        LLVMValueRef args[] = {LLVMGetParam(f, 0), LLVMConstInt(i32, 0, 0)};
-        LLVMValueRef year = LLVMBuildCall2(b, extract_type, extract, args, 2, "year");
-        LLVMValueRef v = LLVMBuildMul(b, args[0], LLVMConstInt(i32, (unsigned)k + 2, 0), "v");
-        v = LLVMBuildAdd(b, v, LLVMConstInt(i32, (unsigned)salt, 0), "v");
-        for (int i = 0; i < 60; i++) /* weight, so that the module is worth dividing */
-            v = LLVMBuildXor(b, v, LLVMBuildMul(b, v, LLVMConstInt(i32, 2 * (unsigned)i, 0), ""), "");
-        v = LLVMBuildAdd(b, v, LLVMBuildTrunc(b, year, i32, ""), "");
-        LLVMBuildRet(b, v);
-    }
-    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(m);
-    struct rt_bytes out = {malloc(LLVMGetBufferSize(buffer)), LLVMGetBufferSize(buffer)};
-    memcpy(out.p, LLVMGetBufferStart(buffer), out.n);
-    LLVMDisposeMemoryBuffer(buffer);
-    LLVMDisposeBuilder(b);
-    LLVMDisposeModule(m);
-    LLVMContextDispose(c);
-    return out;
-}
-
-static int32_t wanted(int k, int salt, int32_t x)
-{
-    uint32_t v = (uint32_t)x * (uint32_t)(k + 2) + (uint32_t)salt;
-    for (uint32_t i = 0; i < 60; i++)
-        v ^= v * (2 * i);
-    return (int32_t)(v + (uint32_t)hdr_extract_date(x, 0));
-}
-
-typedef int32_t (*function)(int32_t);
-
-static void check_function(void *p, int k, int salt)
-{
-    function f = (function)(uintptr_t)p;
-    assert_non_null(p);
-    for (int32_t x = -1000; x < 30000; x += 997)
-        assert_int_equal(f(x), wanted(k, salt, x));
-}
-
 /* ---- LLVM ------------------------------------------------------------------------------ */
 
-static void modules_compile_and_link(void **state)
+static void module_compiles_and_links(enum rt_tier tier)
 {
     struct rt_bytes bc = make_bitcode(3, 1), object;
     struct rt_code *code;
     struct hd_err err;
-    (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, NULL, &object, &err), 0);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, &err), 0);
     assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
     for (int k = 0; k < 3; k++) {
         char name[16];
@@ -97,13 +40,20 @@ static void modules_compile_and_link(void **state)
     hd_err_release(&err);
 }
 
+static void modules_compile_and_link(void **state)
+{
+    (void)state;
+    module_compiles_and_links(RT_TIER_FIRST);
+    module_compiles_and_links(RT_TIER_OPTIMISED);
+}
+
 static void bad_bitcode_is_an_error(void **state)
 {
     struct rt_bytes bc = make_bitcode(1, 1), object = {NULL, 0};
     struct hd_err err;
     (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, NULL, &object, &err), -1);
+    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), -1);
     assert_int_equal(err.class, HD_ERR_TOOL);
     hd_err_release(&err);
     rt_bytes_release(&bc);
@@ -375,19 +325,24 @@ struct both {
     struct rt_thread_pool *thread_pool;
 };
 
+/* All of it optimised: what a cache that was closed has on disk is that. */
 static enum rt_cached get(struct both *b, struct rt_bytes bc, bool fresh, int nfunctions, int salt)
 {
     struct rt_cached_code *code;
+    struct mod_source source;
     enum rt_cached how;
     struct hd_err err;
-    char name[16];
     hd_err_init(&err);
-    if (rt_code_cache_get(b->cache, b->thread_pool, 3, NULL, bc.p, bc.n, fresh, &code, &how, &err) != 0)
+    mod_source_init(&source, bc, nfunctions, RT_TIERING_BEFORE);
+    if (rt_code_cache_get(b->cache, b->thread_pool, 3, &source.source, fresh, &code, &how, &err) != 0)
         fail_msg("%s %s", err.message, err.detail ? err.detail : "");
+    struct rt_tiers *t = rt_cached_code_tiers(code);
     for (int k = 0; k < nfunctions; k++) {
-        snprintf(name, sizeof name, "f%d", k);
-        check_function(rt_cached_code_find(code, name, &err), k, salt);
+        if (rt_tiers_wait(t, k, RT_TIERING_BEFORE, NULL, &err) != 0)
+            fail_msg("%s %s", err.message, err.detail ? err.detail : "");
+        check_function(mod_function(t, k, RT_TIER_OPTIMISED), k, salt);
     }
+    rt_tiers_settle(t, source.source.spec, b->thread_pool, 3);
     rt_cached_code_release(b->cache, code);
     return how;
 }
@@ -403,8 +358,8 @@ static struct both open_cache(const char *version, const char *dir)
 
 static void close_cache(struct both *b)
 {
-    rt_code_cache_free(b->cache);
     rt_thread_pool_free(b->thread_pool);
+    rt_code_cache_free(b->cache);
 }
 
 static void code_is_compiled_once(void **state)

@@ -525,7 +525,7 @@ static void *run_several(void *arg)
         make_growing(&f, &g, growing_kinds[(u->number + i) % 3], 1 + (u->number + i) % 3, 40000);
         struct rt_exec_options o = {.threads = f.threads, .thread_pool = u->thread_pool, .memory = u->memory};
         fx_seal(&f);
-        if (rt_exec_run(&f.spec, f.entries, &o, &f.result, &f.stats, &f.err) != 0)
+        if (rt_exec_run(&f.spec, fx_entries(&f), &o, &f.result, &f.stats, &f.err) != 0)
             return arg;
         rt_result_rows(f.result, &n);
         if (n != 40000)

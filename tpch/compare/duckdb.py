@@ -5,12 +5,14 @@ Usage: duckdb.py --heddle BIN [--suite tpch|jcch|ssb] [--sf F] [--db DB] [--duck
                  [--class C] [--queries 1,5-9] [--rounds N] [--repeat N] [--query-timeout S] [--out FILE.json]
 
 A round runs every query first with Heddle, then with DuckDB, --repeat times each after one run that is
-not counted. Times are medians in ms over all rounds:
-  execute   Heddle, first morsel to last
-  plan      Heddle, plan and code generation, before the compiler
-  compile   Heddle, with an empty cache of compiled objects
-  cached    the same with a full one
-  total     plan + compile + execute + result: what a query costs that Heddle never saw before
+not counted, and once with Heddle in a new process with an empty cache of compiled objects ("cold"), where it
+begins in code without optimisation. Times are medians in ms over all rounds:
+  execute   Heddle, first morsel to last, in optimised code
+  plan      Heddle, cold: plan and code generation, before the compiler
+  compile   Heddle, cold: waiting for code
+  cached    the same with a full cache
+  start     plan + compile: from a plan's text to its first row
+  total     start + execute + result, cold: what a query costs that Heddle never saw before
   duckdb    DuckDB, the whole statement with its result
   ratio     execute / duckdb;  total/d: total / duckdb
 Memory is the largest resident size during the query in MB; mapped database files count in Heddle's,
@@ -37,7 +39,7 @@ sys.path.insert(0, str(LIB))
 import needs  # noqa: E402
 import suite as suites  # noqa: E402
 
-COLUMNS = ("execute", "plan", "compile", "cached", "total", "duckdb", "ratio", "total/d", "rss", "state", "duck rss")
+COLUMNS = ("execute", "plan", "compile", "cached", "start", "total", "duckdb", "ratio", "total/d", "rss", "state", "duck rss")
 
 
 def parse_args():
@@ -67,7 +69,7 @@ class Heddle:
         self.scratch = scratch
         self.cache = scratch / "cache"
 
-    def run(self, plan, values, repeat):
+    def run(self, plan, values, repeat, tier="optimised"):
         """(one report per run, rows of the result, peak resident kB)"""
         parameters = self.scratch / "parameters.json"
         parameters.write_text(json.dumps(values))
@@ -75,7 +77,7 @@ class Heddle:
         out, err = self.scratch / "out.csv", self.scratch / "err.txt"
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
             child = subprocess.Popen(command, stdout=stdout, stderr=stderr,
-                                     env={**os.environ, "HEDDLE_CACHE": str(self.cache)})
+                                     env={**os.environ, "HEDDLE_CACHE": str(self.cache), "HEDDLE_TIER": tier})
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
         text = err.read_text(errors="replace")
@@ -89,9 +91,13 @@ class Heddle:
         return reports, rows, usage.ru_maxrss
 
     def run_cold(self, plan, values):
+        kept, self.cache = self.cache, self.scratch / "cold"
         shutil.rmtree(self.cache, ignore_errors=True)
         self.cache.mkdir()
-        return self.run(plan, values, 1)
+        try:
+            return self.run(plan, values, 1, "auto")
+        finally:
+            self.cache = kept
 
 
 class DuckDB:
@@ -142,13 +148,13 @@ class Query:
     def __init__(self, name):
         self.name = name
         self.execute, self.result, self.cached, self.duckdb = [], [], [], []
-        self.cold = None
+        self.cold = []
         self.rss = self.state = self.duck_rss = 0
         self.rows = self.duck_rows = None
         self.timeout = None  # seconds after which DuckDB was given up
 
     def add_cold(self, reports, rows):
-        self.cold = reports[0]
+        self.cold += reports
         self.rows = rows
 
     def add_hot(self, reports, rss_kb):
@@ -168,12 +174,16 @@ class Query:
 
     def figures(self):
         median = statistics.median
-        plan = self.cold["plan_ms"] + self.cold["codegen_ms"]
-        execute, compiled = median(self.execute), self.cold["compile_ms"]
-        total = plan + compiled + execute + median(self.result)
+
+        def cold(*parts):
+            return median(sum(r[f"{p}_ms"] for p in parts) for r in self.cold)
+
+        execute, plan, compiled = median(self.execute), cold("plan", "codegen"), cold("compile")
+        start = cold("plan", "codegen", "compile")
+        total = cold("plan", "codegen", "compile", "execute", "result")
         duckdb = None if self.timeout else median(self.duckdb)
         ratios = (None, None) if self.timeout else (execute / duckdb, total / duckdb)
-        return dict(zip(COLUMNS, (execute, plan, compiled, median(self.cached), total, duckdb, *ratios,
+        return dict(zip(COLUMNS, (execute, plan, compiled, median(self.cached), start, total, duckdb, *ratios,
                                   self.rss / 1024, self.state / 2**20, self.duck_rss / 1024)))
 
 
@@ -203,15 +213,13 @@ def measure(args, heddle, duckdb, suite, queries):
     values = suite.parameters(args.cls, args.sf)
     measured = [Query(name) for name in queries]
     for q in measured:
-        reports, rows, _ = heddle.run_cold(suite.plan_path(q.name), values[q.name])
-        q.add_cold(reports, rows)
-    # The cache now holds the last query only: fill it.
-    for q in measured:
         heddle.run(suite.plan_path(q.name), values[q.name], 1)
     for number in range(args.rounds):
         for q in measured:
             reports, _, rss = heddle.run(suite.plan_path(q.name), values[q.name], args.repeat + 1)
             q.add_hot(reports, rss)
+            reports, rows, _ = heddle.run_cold(suite.plan_path(q.name), values[q.name])
+            q.add_cold(reports, rows)
             if not q.timeout:
                 q.add_duckdb(duckdb.run(suite.sql(q.name, values[q.name]), args.repeat + 1))
             progress(f"round {number + 1} of {args.rounds}: {q.name}")

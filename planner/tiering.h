@@ -1,0 +1,10 @@
+/* When the optimised code of a pipeline is made, on a CPU. */
+#ifndef HEDDLE_PLANNER_TIERING_H
+#define HEDDLE_PLANNER_TIERING_H
+
+#include "planner/ctx.h"
+
+/* Of a sealed pipeline: estimated work against the time that a compiler takes. */
+void pl_choose_tiering(struct ctx *c, struct pl_pipeline *q);
+
+#endif
