@@ -26,7 +26,8 @@ static void begin(struct cu_unit *u, const struct pl_step *s)
 {
     const struct pl_slot *slot = &u->pipeline->slots[s->slot];
     bool picks = s->fn == FE_AGG_MIN || s->fn == FE_AGG_MAX;
-    const char *none = hd_asprintf(u->arena, "%s::none<%s>()", picks ? operation_type(s) : "hdd_sum", cu_type(slot->phys));
+    const char *none =
+        hd_asprintf(u->arena, "%s::none<%s>()", picks ? operation_type(s) : "hdd_sum", cu_type(slot->phys));
     cu_line(u->out, "%s%s = %s;", cu_slot(u, s->slot), slot->nullable ? ".v" : "", none);
     if (slot->nullable)
         cu_line(u->out, "%s.ok = false;", cu_slot(u, s->slot));
@@ -52,6 +53,8 @@ void cu_fold_open(struct cu_unit *u, const struct pl_step *s, int number)
     cu_open(u->out, "for (u32 k%d = 0; k%d < fold%d.n; k%d++) {", number, number, number, number);
     if (is_read(u, s->slot, number + 1))
         cu_line(u->out, "%s = (i32)(fold%d.begin + k%d);", cu_slot(u, s->slot), number, number);
+    else
+        cu_line(u->out, "(void)%s;", cu_slot(u, s->slot));
     u->folding = true;
 }
 

@@ -315,7 +315,8 @@ struct cg_range {
     LLVMValueRef begin, end;
 };
 struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s);
-struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s); /* of a fold; not empty where the code goes on */
+struct cg_range cg_fold_range(struct cg_fn *f,
+                              const struct pl_step *s); /* of a fold; not empty where the code goes on */
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 
 /* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */

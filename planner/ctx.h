@@ -72,7 +72,8 @@ struct handle {
 struct at_hand {
     struct handle *source;           /* row of the table that it scans; NULL: it reads a state */
     HD_VEC(struct handle *) lookups; /* rows found by unique key in it */
-    struct handle *parent, *child; /* of the last join by a foreign key's index: rows of both sides, where no parent comes twice */
+    struct handle *parent,
+        *child; /* of the last join by a foreign key's index: rows of both sides, where no parent comes twice */
 };
 
 struct stream {

@@ -59,7 +59,8 @@ static const char *no_children(struct ctx *c, const struct fe_foreign_key *fk)
 /* Keys of a scan's rows are values of the child, those of groups the parent's. */
 static const char *no_key(const struct handle *k, const struct fe_foreign_key *fk)
 {
-    const struct fe_table_column *child = &k->table->cols[k->column], *parent = &fk->parent->cols[fk->parent_columns[0]];
+    const struct fe_table_column *child = &k->table->cols[k->column],
+                                 *parent = &fk->parent->cols[fk->parent_columns[0]];
     if (child->facts.nulls != 0)
         return "rows without a parent are a group, too";
     return !hd_type_eq(child->type, parent->type) || hd_type_is_float(child->type) ? "the keys' types differ" : NULL;

@@ -3,8 +3,8 @@
 #include "planner/build.h"
 #include "planner/handle.h"
 
-struct handle *fold_open(struct ctx *c, struct open_pipeline *p, struct handle *parent, const struct fe_table *t, int fk,
-                         const char *path)
+struct handle *fold_open(struct ctx *c, struct open_pipeline *p, struct handle *parent, const struct fe_table *t,
+                         int fk, const char *path)
 {
     int a_offsets = pb_arg_table(c, RT_ARG_FK_OFFSETS, t, fk);
     int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);

@@ -250,7 +250,5 @@ void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_fa
         tell_shared(c, d, f, taken);
     pl_decide_take(d, group_names[g->fold ? GROUPS_FOLD : taken]);
     g->shared = taken == GROUPS_SHARED && !g->fold;
-    g->kind = taken == GROUPS_ONE    ? RT_STATE_AGG_SCALAR
-              : taken == GROUPS_HASH ? RT_STATE_AGG_HASH
-                                     : RT_STATE_AGG_DENSE;
+    g->kind = taken == GROUPS_ONE ? RT_STATE_AGG_SCALAR : taken == GROUPS_HASH ? RT_STATE_AGG_HASH : RT_STATE_AGG_DENSE;
 }

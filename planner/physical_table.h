@@ -41,7 +41,8 @@ struct pl_removed_key {
 struct pl_grouping {
     enum rt_state_kind kind; /* AGG_SCALAR, AGG_DENSE or AGG_HASH */
     bool shared;             /* AGG_DENSE: one copy, updated by atomics */
-    const struct pl_fold_facts *fold; /* no state: the rows of each group are added up where their parent is; NULL: a state */
+    const struct pl_fold_facts
+        *fold; /* no state: the rows of each group are added up where their parent is; NULL: a state */
     bool clustered;          /* equal keys arrive in runs */
     int nkept;               /* keys that others do not determine */
     struct pl_removed_key *removed; /* [key] */
@@ -84,13 +85,14 @@ bool pl_choose_word_groups(struct ctx *c, struct pl_node *n, bool packed, double
 
 /* What is known of groups that are parents, by a foreign key with an index, of the rows that are grouped. */
 struct pl_fold_facts {
-    bool parented;           /* they are */
+    bool parented; /* they are */
     const struct fe_table *child; /* whose rows these are, */
-    int fk;                  /* and its foreign key */
-    struct pl_node *from;    /* the scan of the children, or the join that finds them from their parents */
-    struct handle *parent;   /* of such a join: its row */
-    const char *why_not;     /* they cannot be folded, NULL: they can */
-    double parents, tested;  /* rows, estimated: of parents, and of children that a scan would try conditions on in vectors */
+    int fk; /* and its foreign key */
+    struct pl_node *from; /* the scan of the children, or the join that finds them from their parents */
+    struct handle *parent; /* of such a join: its row */
+    const char *why_not; /* they cannot be folded, NULL: they can */
+    double parents,
+        tested; /* rows, estimated: of parents, and of children that a scan would try conditions on in vectors */
 };
 
 /* What is known of a grouping by its keys. */

@@ -117,16 +117,16 @@ struct pl_step {
     enum pl_step_kind kind;
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
     int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
-    int row_slot;             /* LOAD_*, EXPAND_FK, FOLD, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
-    bool row_nullable;        /* row_slot may be -1 */
+    int row_slot; /* LOAD_*, EXPAND_FK, FOLD, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
+    bool row_nullable; /* row_slot may be -1 */
     bool negate;
-    bool behind;              /* SEARCH: rows with that very word stand in front, too */
+    bool behind; /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
-    int column;               /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN,
+    int column; /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN,
                                  EXPAND_BAND: by which rows are sorted */
-    int index;                /* PROBE_KEY: key index number; EXPAND_FK, FOLD, PROBE_CHILD: foreign key number */
+    int index; /* PROBE_KEY: key index number; EXPAND_FK, FOLD, PROBE_CHILD: foreign key number */
     int state, field;
-    int reach;                /* EXPAND_SORTED: running field of the state, -1 none */
+    int reach; /* EXPAND_SORTED: running field of the state, -1 none */
     int expr; /* LET, FILTER; EXPAND_COUNT: I64; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
                                  PROBE_CHILD, PROBE_COLUMN, EXPAND_COLUMN: I64 value of the column; SEARCH: I64 word to look for, never NULL */

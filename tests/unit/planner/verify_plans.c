@@ -8,7 +8,8 @@
 #define SUM(x)                 "{'fn': 'sum', 'arg': '" x "', 'as': 'sum'}"
 #define FOLDED \
     JOIN("semi", "direct", \
-         AGG("'pid'", SUM("qty") ", {'fn': 'max', 'arg': 'wide', 'as': 'most'}, {'fn': 'count', 'arg': 'tag', 'as': 'n'}", \
+         AGG("'pid'", \
+             SUM("qty") ", {'fn': 'max', 'arg': 'wide', 'as': 'most'}, {'fn': 'count', 'arg': 'tag', 'as': 'n'}", \
              "{'op': 'scan', 'table': 'child', 'filter': 'qty <= 49'}"), \
          "pid", "{'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}", "id", "")
 

@@ -11,7 +11,8 @@ enum plan {
     HASHED, /* hash aggregate */
     TOTAL,  /* one row */
     RUNS,   /* clustered groups */
-    FOLD, FOLD_FRAME, /* groups that are parents, without a state; framed, too */
+    FOLD,
+    FOLD_FRAME, /* groups that are parents, without a state; framed, too */
     HOT,    /* heavy groups in memory */
     SHARED, /* one array for all threads */
     SEMI,
