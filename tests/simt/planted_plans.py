@@ -26,6 +26,8 @@ STATES = ["simt_test_states"]
 PARTITION = ["simt_test_partition"]
 RUNNING = ["simt_test_running"]
 FRAMES = ["tests/e2e/frames.py", "--plans", "14", "--rows", "700", "--threads", "1"]
+RANKED = ["tests/e2e/frames_ranked.py", "--plans", "16", "--rows", "500", "--threads", "1"]
+TIES = ["tests/e2e/frames_ranked.py", "--plans", "24", "--rows", "120", "--threads", "1", "--seed", "2"]
 
 # name, the test that catches it, template, text and replacement
 BUGS = [
@@ -84,6 +86,13 @@ BUGS = [
     ("a frame's limit beyond its type is in front of all keys", FRAMES, "finish_search.cu", "return p.following ? -1 : 1;", "return 1;"),
     ("a frame's limit a step away is passed over", FRAMES, "finish_search.cu", "lo += step + 1;", "lo += step + 2;"),
     ("a frame's limit is looked for from a step too far", FRAMES, "finish_search.cu", "hi -= step;", "hi -= step + 1;"),
+    # ranks
+    ("a value's last row in front of a frame counts as one in it", RANKED, "finish_frames_distinct.cu", "(u32)(last - begin + 1)", "(u32)(last - begin)"),
+    ("each row of a gap stands for its value", TIES, "finish_frames_distinct.cu", "there && next >= to ?", "there && next >= 0 ?"),
+    ("a value is alone although it comes again behind the peers", TIES, "finish_frames_distinct.cu", "behind >= b);", "behind >= 0);"),
+    ("values in front of the k-th are not left behind", RANKED, "finish_frames_ranked.cu", "want -= zeros ? 0 : n;", "want -= 0;"),
+    ("the share of a quantile is passed by one", RANKED, "ranked.cuh", "(n * num - 1) / den", "n * num / den"),
+    ("places of ones begin where those of zeros do", RANKED, "finish_ranked.cuh", "from = zeros ? lo : all + from - lo;", "from = zeros ? lo : from - lo;"),
     ("the first of a partition's values has no place", FRAMES, "finish_search.cu", "i > first ?", "i >= first ?"),
     # windows of hash tables
     ("a word without room in its window is lost", STATES, "finish_window.cu", "    hdd_window_spill(p, word);\n", ""),
