@@ -81,6 +81,28 @@ def same_rows(bed, plans):
     return both
 
 
+def swapped(bed):
+    """Long work, of which the planner says that it is to be optimised meanwhile: with one number of threads or another optimised
+    code takes over in mid-query."""
+    plan = bed.plan("long", {"heddle": 1, "root": {
+        "op": "aggregate", "keys": ["l_linestatus"], "aggs": [
+            {"fn": "count", "as": "n"}, {"fn": "sum", "arg": "l_quantity * q + l_tax", "as": "s"}],
+        "input": {"op": "join", "kind": "inner", "on": [["l_suppkey", "k"]],
+                  "left": {"op": "scan", "table": "lineitem"},
+                  "right": {"op": "project", "exprs": [{"expr": "l_suppkey", "as": "k"}, {"expr": "l_quantity", "as": "q"}],
+                            "input": {"op": "scan", "table": "lineitem"}}}}})
+    done = subprocess.run([bed.args.heddle, "explain", str(plan), "--db", bed.args.db, "--backend", "cpu", "--dump", "pipelines"],
+                          capture_output=True, text=True, env=environment(bed.new_cache(), {}))
+    need("[cpu: optimised meanwhile]" in done.stdout, "not long enough:", done.stdout, done.stderr)
+    want, swaps = bed.report(plan, 2, {"HEDDLE_TIER": "optimised"})[0], 0
+    for threads in bed.args.threads:
+        got, (report,) = bed.report(plan, threads, {})
+        need(got == want, threads, "threads: other rows after a swap")
+        swaps += any("swap_ms" in p["tiers"] for p in report["pipelines"])
+    need(swaps > 0, "optimised code never took over")
+    return swaps
+
+
 def same_errors(bed):
     for i, expression in enumerate(FAILS):
         plan = bed.plan(f"fails{i}", {"heddle": 1, "root": {
@@ -179,13 +201,14 @@ def main():
         bed = Bed(args, scratch)
         both = same_rows(bed, args.plans)
         need(both > 0, "no execution ran in both tiers")
+        swaps = swapped(bed)
         errors = same_errors(bed)
         compilers_fail(bed, args.plans[0])
         two_processes(bed, args.plans[0], 2)
         executed_again(bed, args.plans[0])
         bench_is_optimised(bed)
         interrupted(bed, args.plans[-1])
-    print(f"{len(args.plans)} plans, {both} executions in both tiers, {errors} errors")
+    print(f"{len(args.plans)} plans, {both} executions in both tiers, {swaps} swapped, {errors} errors")
     return 0
 
 

@@ -70,6 +70,18 @@ static void few_children_stay_with_a_warp(void **state)
     assert_true(pl_worth_splitting(4097));
 }
 
+/* A pipeline of ordinary weight is optimised meanwhile if it takes tens of milliseconds, a loop over pairs soon. */
+static void long_work_is_worth_the_compiler(void **state)
+{
+    (void)state;
+    assert_false(pl_worth_optimising(pl_cost_step(1e6, false) + pl_cost_sink(1e6, false), false, 100));
+    assert_true(pl_worth_optimising(pl_cost_step(1e7, true), false, 100));
+    assert_true(pl_worth_optimising(1e6, true, 100));
+    assert_false(pl_worth_optimising(1e6, false, 100));
+    assert_true(pl_cost_sink(1e6, true) > pl_cost_sink(1e6, false));
+    assert_true(pl_cost_step(1e6, true) > pl_cost_step(1e6, false));
+}
+
 static void text_is_searched_last(void **state)
 {
     (void)state;
@@ -92,6 +104,7 @@ int main(void)
                                        cmocka_unit_test(sparse_ranges_are_hashed),
                                        cmocka_unit_test(groups_are_dense_as_long_as_rows_cost_more),
                                        cmocka_unit_test(few_children_stay_with_a_warp),
+                                       cmocka_unit_test(long_work_is_worth_the_compiler),
                                        cmocka_unit_test(text_is_searched_last)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
