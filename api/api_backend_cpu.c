@@ -6,11 +6,6 @@
 #include "runtime/base/guard.h"
 #include "runtime/exec/bandwidth.h"
 
-static bool available(struct heddle_statement *s HD_UNUSED)
-{
-    return true;
-}
-
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_llvm_emit(&p->arena, p->pl, o, &c->artifact, err);
@@ -44,9 +39,9 @@ static bool compiled(struct heddle_statement *s HD_UNUSED, struct api_code *c)
     return c->code != NULL;
 }
 
-static void release(struct heddle_statement *s, struct api_code *c)
+static void release(struct api_program *p, struct api_code *c)
 {
-    rt_cached_code_release(s->engine->cache, c->code);
+    rt_cached_code_release(p->engine->cache, c->code);
     c->code = NULL;
 }
 
@@ -63,13 +58,13 @@ static int check_tables(const struct rt_spec *spec, struct hd_err *err)
 
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    HD_TRY(check_tables(s->program.pl->spec, err));
+    HD_TRY(check_tables(s->program->pl->spec, err));
     HD_TRY(rt_code_cache_get(s->engine->cache, s->engine->thread_pool, s->threads, &s->cancel.flag, c->artifact.bytes,
                              c->artifact.size, s->no_cache, &c->code, &t->how, err));
     int rc;
-    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(&s->program, c, err));
+    HD_GUARDED(rc, &s->cancel.flag, err, find_entries(s->program, c, err));
     if (rc != 0)
-        release(s, c);
+        release(s->program, c);
     return rc;
 }
 
@@ -83,7 +78,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
                                 .cancel = &s->cancel};
-    HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
+    HD_TRY(rt_exec_run(s->program->pl->spec, c->entries, &o, &r, &e->stats, err));
     double start = api_now_ms();
     int rc = out ? rt_result_stream(r, out->stream, err) : 0;
     rt_result_free(r);
@@ -111,7 +106,7 @@ static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct h
 {
     struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    return cg_llvm_print(out, s->program.pl, &o, err);
+    return cg_llvm_print(out, s->program->pl, &o, err);
 }
 
 /* Bitcode of the program, also where it runs on something else. */
@@ -119,8 +114,8 @@ static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct h
 {
     struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    *out = s->program.plain.artifact;
-    return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
+    *out = s->program->plain.artifact;
+    return out->bytes ? 0 : cg_llvm_emit(&s->program->arena, s->program->pl, &o, out, err);
 }
 
 static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
@@ -165,8 +160,7 @@ static void info(struct hd_strbuf *b)
 
 const struct api_backend api_backend_cpu = {
     .name = "cpu",
-    .on_threads = true,
-    .available = available,
+    .side = PL_CPU,
     .emit = emit,
     .compiled = compiled,
     .compile = compile,

@@ -171,7 +171,12 @@ static inline void heddle_options_init(heddle_options *o)
  * $HEDDLE_COMPILER names ("none": no process), else heddle-nvrtc beside the program or the library or
  * as installed. It ends with the context or with the program, and is waited for. */
 HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err);
+/* Statements, databases and writers are freed before. Waits for threads of the context, which may be opening a GPU or in the
+ * middle of a compilation. */
 HEDDLE_API void heddle_context_free(heddle_context *c);
+/* 1: the context is getting a GPU ready behind executions of backend auto, which heddle_context_free would wait for: a
+ * process that ends anyway may leave it. 0: it is not. */
+HEDDLE_API int heddle_context_busy(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
 
@@ -264,6 +269,7 @@ typedef struct heddle_statement_options {
     uint32_t gpu_warps;     /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    int deterministic;      /* with backend auto: all executions of the statement run where the first one did */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)

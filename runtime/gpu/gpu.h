@@ -50,6 +50,20 @@ enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */
 
+/* What of a program is on the device: what `auto` asks before it chooses. */
+struct rt_gpu_ready {
+    enum rt_cached code; /* the least of its sources, fixed kernels among them; RT_COMPILED: it is to be compiled */
+    uint64_t upload;     /* bytes of tables that it reads and that are not there */
+    bool fits;           /* all that it reads of tables does */
+};
+/* Bytes of all that it reads of tables. */
+uint64_t rt_gpu_table_bytes(const struct rt_spec *spec);
+/* False: others have the device for longer than a millisecond. */
+bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_ready *out);
+/* Uploads what is not there, part by part, as long as there is room that nothing else has. Others use the device between
+ * two parts. CANCELLED once stop is set. */
+int rt_gpu_fetch(struct rt_gpu *g, const struct rt_spec *spec, const struct hd_stop *stop, struct hd_err *err);
+
 /* A further device of an execution, with the program's kernels there. */
 struct rt_gpu_peer {
     struct rt_gpu *g;
