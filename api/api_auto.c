@@ -218,9 +218,9 @@ static void note(struct heddle_statement *s)
     struct api_auto *a = &s->automatic;
     const struct api_times *t = &s->timed.times;
     enum pl_side side = s->backend->side;
+    double ms = (t->execute + t->result) * (side == PL_CPU ? slower_cpu() : 1);
     if (a->compared)
-        api_history_ran(s->engine->history, a->key, side,
-                        pl_choice_measure(&a->in, side, t->execute + t->result));
+        api_history_ran(s->engine->history, a->key, side, pl_choice_measure(&a->in, side, ms));
     a->kept = a->deterministic;
 }
 

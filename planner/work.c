@@ -14,7 +14,7 @@ struct price {
 static const struct price neighbour = {0.25, 0.001}, elsewhere = {5, 0.03}, hash_lookup = {12, 0.1},
                           tested_bit = {1.2, 0.01}, index_lookup = {5, 0.03}, searched = {40, 0.3}, range = {4, 0.05},
                           each_child = {0.3, 0.0004}, added = {0.5, 0.001}, grouped = {1.2, 0.01},
-                          hashed_group = {22, 0.12}, stored_row = {5, 0.02}, stored_field = {0.7, 0.002},
+                          hashed_group = {22, 0.12}, stored_row = {5, 0.02}, stored_field = {0.4, 0.002},
                           sorted_row = {4, 0.002}, placed_row = {12, 0.06}, cleared = {0.02, 0.0003};
 
 static void add(struct pl_work *w, struct price p, double rows)
@@ -29,7 +29,7 @@ static struct price of_operator(enum fe_op op)
 {
     switch (fe_op_form(op)->cost) {
     case FE_COST_LOW:
-    case FE_COST_COMPARE: return (struct price){0.15, 0.0002};
+    case FE_COST_COMPARE: return (struct price){0.08, 0.0002};
     case FE_COST_LOAD: return (struct price){1, 0.01};
     case FE_COST_CHOICE:
     case FE_COST_LIST: return (struct price){0.6, 0.0005};
@@ -164,7 +164,24 @@ static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
     k->w->gpu_code = HD_MAX(k->w->gpu_code, k->code);
 }
 
-/* What comes after the last row: sorting, tables of joins. */
+static double cleared_bytes(const struct rt_state *s)
+{
+    double n = (double)s->range;
+    switch (s->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT: return n / 8;
+    case RT_STATE_CSR: return n * 8;
+    case RT_STATE_AGG_DENSE: return n * s->stride;
+    case RT_STATE_ARRAY:
+    case RT_STATE_ROWS:
+    case RT_STATE_HASH:
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_HASH: return 0; /* as many as there are rows */
+    }
+    HD_BUG("state %d", (int)s->kind);
+}
+
+/* What comes before the first row, and after the last: memory is cleared, rows are sorted, tables of joins made. */
 static void add_state(struct pl_work *w, const struct rt_state *s)
 {
     double rows = HD_MAX(s->est_rows, 0);
@@ -172,7 +189,7 @@ static void add_state(struct pl_work *w, const struct rt_state *s)
         add(w, sorted_row, rows * log2(HD_MAX(rows, 2)));
     if (s->kind == RT_STATE_CSR || s->kind == RT_STATE_HASH)
         add(w, placed_row, rows);
-    add(w, cleared, (double)s->range * HD_MAX(s->stride, 1));
+    add(w, cleared, cleared_bytes(s));
 }
 
 struct pl_work pl_work_of(const struct pl_program *p)
