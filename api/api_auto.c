@@ -184,6 +184,7 @@ static int choose_again(struct heddle_statement *s, struct hd_err *err)
 {
     HD_TRY(api_statement_plan(s, s->backend->side, err));
     use(s, s->backend->side);
+    s->automatic.compared = false;
     snprintf(s->why, sizeof s->why, "deterministic: the first execution ran there");
     return 0;
 }

@@ -154,7 +154,7 @@ typedef struct heddle_options {
     uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
-    const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
+    const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
 } heddle_options;
@@ -311,10 +311,10 @@ HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out,
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, physical, pipelines, spec, backend, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
-/* JSON: times in ms of the last execution and the backend that ran:
- * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+/* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
+ * {"version","backend","why","estimate","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);

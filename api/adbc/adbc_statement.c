@@ -150,6 +150,7 @@ static void statement_options(const struct adbc_options *o, heddle_statement_opt
     out->memory_limit = adbc_option_number(o, ADBC_OPT_STATEMENT_MEMORY);
     out->profile = adbc_option_bool(o, ADBC_OPT_PROFILE);
     out->no_cache = adbc_option_bool(o, ADBC_OPT_NO_CACHE);
+    out->deterministic = adbc_option_bool(o, ADBC_OPT_DETERMINISTIC);
 }
 
 /* A heddle_statement that a cancel finds from now on. */
