@@ -69,16 +69,27 @@ static bool may_gain(const struct pl_choice_in *in)
     return pl_choose_side(&ready).side == PL_GPU;
 }
 
-/* Code and columns of an open GPU. One that others use for long is one that is not ready. */
-static int look(struct heddle_statement *s, struct hd_err *err)
+/* What there is to know of a GPU that others use for long. */
+static void guess(struct heddle_statement *s, const struct api_past *past)
+{
+    struct pl_choice_in *in = &s->automatic.in;
+    in->gpu_busy = true;
+    if (past->prepared || s->programs[PL_GPU]->plain.gpu_code)
+        in->code[PL_GPU] = PL_CODE_LOADED;
+}
+
+/* Code and columns of an open GPU. */
+static int look(struct heddle_statement *s, const struct api_past *past, struct hd_err *err)
 {
     struct api_auto *a = &s->automatic;
     bool fits = true;
     if (!a->in.gpu_open || !may_gain(&a->in))
         return 0;
     HD_TRY(emit_for_gpu(s, err));
-    if (*a->trouble || !late_of_gpu()->look(s->engine, s->programs[PL_GPU], &a->in, &fits))
+    if (*a->trouble)
         return 0;
+    if (!late_of_gpu()->look(s->engine, s->programs[PL_GPU], &a->in, &fits))
+        guess(s, past);
     if (!fits)
         snprintf(a->trouble, sizeof a->trouble, "what the plan reads does not fit the GPU's memory");
     if (s->no_cache && !s->programs[PL_GPU]->plain.gpu_code)
@@ -132,8 +143,7 @@ static int use_forced(struct heddle_statement *s, struct hd_err *err)
 static int compare(struct heddle_statement *s, const struct api_past *past, struct hd_err *err)
 {
     struct api_auto *a = &s->automatic;
-    enum api_gpu_state state =
-        late_of_gpu()->state(s->db->context, s->engine, a->trouble, sizeof a->trouble);
+    enum api_gpu_state state = late_of_gpu()->state(s->db->context, s->engine, a->trouble, sizeof a->trouble);
     if (state == API_GPU_NONE)
         return 0;
     if (*past->trouble)
@@ -143,7 +153,7 @@ static int compare(struct heddle_statement *s, const struct api_past *past, stru
     if (*a->trouble)
         return 0;
     fill(s, past, state == API_GPU_OPEN);
-    HD_TRY(look(s, err));
+    HD_TRY(look(s, past, err));
     a->compared = !*a->trouble;
     return 0;
 }
@@ -246,7 +256,7 @@ static void add_cost(struct hd_strbuf *b, enum pl_side side, const struct pl_cho
 {
     hd_strbuf_addf(b, "\"%s\":{", api_backend_of(side)->name);
     if (side == PL_GPU)
-        hd_strbuf_addf(b, "\"open_ms\":%.3f,\"transfer_ms\":%.3f,", c->open, c->transfer);
+        hd_strbuf_addf(b, "\"open_ms\":%.3f,\"wait_ms\":%.3f,\"transfer_ms\":%.3f,", c->open, c->wait, c->transfer);
     hd_strbuf_addf(b, "\"compile_ms\":%.3f,\"run_ms\":%.3f,\"all_ms\":%.3f,\"measured\":%s}", c->compile, c->run,
                    c->all, c->measured ? "true" : "false");
 }
@@ -270,6 +280,8 @@ static void show_cost(struct hd_strbuf *out, enum pl_side side, const struct pl_
     hd_strbuf_addf(out, "%s: %.3g ms", api_backend_of(side)->name, c->all);
     if (c->open > 0)
         hd_strbuf_addf(out, ", open %.3g", c->open);
+    if (c->wait > 0)
+        hd_strbuf_addf(out, ", wait %.3g", c->wait);
     if (c->compile > 0)
         hd_strbuf_addf(out, ", compile %.3g", c->compile);
     if (c->transfer > 0)

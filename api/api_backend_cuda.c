@@ -44,8 +44,8 @@ static bool compiled(struct heddle_statement *s, struct api_code *c)
 static int get_kernels(struct heddle_statement *s, const struct api_code *c, struct rt_gpu *gpu,
                        struct rt_gpu_code **out, struct api_times *t, struct hd_err *err)
 {
-    return rt_gpu_code_get(gpu, s->program->pl->spec, c->cuda.units, s->engine->thread_pool, s->threads, &s->cancel.flag,
-                           s->no_cache, out, &t->how, err);
+    return rt_gpu_code_get(gpu, s->program->pl->spec, c->cuda.units, s->engine->thread_pool, s->threads,
+                           &s->cancel.flag, s->no_cache, out, &t->how, err);
 }
 
 static int new_peers(struct api_program *p, struct api_code *c)

@@ -16,8 +16,8 @@ uint64_t api_history_key(const void *db, const void *plan, size_t size);
 struct api_past {
     double measured[PL_SIDES]; /* as in pl_choice_in: the least of the last executions */
     enum pl_side last;
-    bool compiled;     /* the CPU's code is in memory */
-    bool prepared;     /* what could be brought to the GPU was */
+    bool compiled; /* the CPU's code is in memory */
+    bool prepared; /* what could be brought to the GPU was */
     char trouble[200]; /* why the GPU does not get it any more; empty: it may */
 };
 void api_history_get(struct api_history *h, uint64_t key, struct api_past *out);

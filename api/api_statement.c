@@ -291,7 +291,7 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
     return api_finish(rc, e, out);
 }
 
-struct api_program *api_program_new(const struct heddle_statement *s, const struct api_backend *b)
+static struct api_program *program_new(const struct heddle_statement *s, const struct api_backend *b)
 {
     struct api_program *p = hd_try_calloc(1, sizeof *p);
     if (!p)
@@ -443,7 +443,7 @@ int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_
     int rc;
     if (s->programs[side])
         return 0;
-    struct api_program *p = api_program_new(s, api_backend_of(side));
+    struct api_program *p = program_new(s, api_backend_of(side));
     if (!p)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a program");
     HD_GUARDED(rc, &s->cancel.flag, err, plan(s, p, err));

@@ -66,11 +66,10 @@ struct api_program {
     struct pl_program *pl;
     struct api_code plain;
     struct api_code counted; /* with profile */
-    struct rt_gpu *gpu;      /* where the code is, on a GPU */
-    uint64_t *room;          /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
-    double plan_ms;          /* until an execution has reported it */
+    struct rt_gpu *gpu; /* where the code is, on a GPU */
+    uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
+    double plan_ms; /* until an execution has reported it */
 };
-struct api_program *api_program_new(const struct heddle_statement *s, const struct api_backend *b); /* NULL: no memory */
 void api_program_leave(struct api_program *p); /* one reference less; NULL is fine */
 
 struct api_times {
@@ -91,8 +90,8 @@ struct api_auto {
     uint64_t key; /* of its plan, in the history */
     struct pl_choice_in in;
     struct pl_choice choice; /* of `in` */
-    bool compared;           /* both are there */
-    char trouble[200];       /* why the GPU is out of the question; empty: it is not */
+    bool compared; /* both are there */
+    char trouble[200]; /* why the GPU is out of the question; empty: it is not */
 };
 
 struct heddle_statement {
@@ -102,7 +101,7 @@ struct heddle_statement {
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
     const struct api_backend *backend; /* that it runs on; with automatic.on until the next choice */
-    struct api_program *program;       /* for that backend, one of `programs`; NULL: nothing was planned yet */
+    struct api_program *program; /* for that backend, one of `programs`; NULL: nothing was planned yet */
     struct api_program *programs[PL_SIDES];
     struct api_auto automatic;
     char why[320]; /* it is that backend */
@@ -114,9 +113,9 @@ struct heddle_statement {
     double read_ms; /* reading the plan, until a program has taken it over */
     struct rt_cancel cancel;
     bool executed;
-    struct api_execution timed;   /* the last one, of code that counts nothing */
+    struct api_execution timed; /* the last one, of code that counts nothing */
     struct api_execution counted; /* with profile: one before it, of code that counts; of the same program */
-    bool has_counts;              /* there is one */
+    bool has_counts; /* there is one */
     struct rt_memory_model memory; /* of what they ran on; with profile */
     struct rt_spec *stats_spec; /* the program that they are about; NULL: gone */
 };

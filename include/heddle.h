@@ -260,16 +260,16 @@ typedef struct heddle_statement_options {
     size_t struct_size; /* as in heddle_options */
     const char *backend; /* NULL: the context's */
     const char *balance; /* NULL or "auto", or a name of templates/balances.cuh, such as "nifs+aws" (CUDA) */
-    int threads;         /* 0: the context's */
+    int threads; /* 0: the context's */
     uint64_t memory_limit; /* 0: the context's */
-    int profile;         /* heddle_execute also runs code that counts rows, once for a plan's values and before the
+    int profile; /* heddle_execute also runs code that counts rows, once for a plan's values and before the
                             execution that it times; the report has both */
-    int no_cache;        /* compile even if cached */
+    int no_cache; /* compile even if cached */
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
-    uint32_t gpu_warps;     /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
+    uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
-    uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
-    int deterministic;      /* with backend auto: all executions of the statement run where the first one did */
+    uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    int deterministic; /* with backend auto: all executions of the statement run where the first one did */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)

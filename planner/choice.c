@@ -13,6 +13,8 @@ static const double gpu_compile_ms = 100, gpu_compile_ms_of_code = 2.5, gpu_stor
 static const double cpu_compile_ms = 10, cpu_compile_ms_of_code = 0.3, cpu_stored_ms = 1;
 /* Mapped files are pageable: 9 GB/s to an H200 (56 from page-locked memory). */
 static const double upload_bytes_of_ms = 9e6;
+/* Others' executions, of which it is known only that one is not over yet. */
+static const double busy_ms = 20;
 /* Launches, the check of states, reading the result: TPC-H at SF 1 takes 0.3 ms a query. */
 static const double gpu_ms = 0.1, gpu_ms_of_pipeline = 0.03;
 /* Threads are woken for each pipeline. */
@@ -60,10 +62,12 @@ static struct pl_choice_cost cost_of(const struct pl_choice_in *in, enum pl_side
     struct pl_choice_cost c = {.compile = compile_ms(in, side), .measured = measured};
     if (gpu && !in->gpu_open)
         c.open = in->gpu_open_ms > 0 ? in->gpu_open_ms : open_ms;
+    if (gpu && in->gpu_busy)
+        c.wait = busy_ms;
     if (gpu)
         c.transfer = in->upload / upload_bytes_of_ms;
     c.run = model_ms(in, side) * (measured ? in->measured[side] : 1);
-    c.all = c.open + c.compile + c.transfer + c.run;
+    c.all = c.open + c.wait + c.compile + c.transfer + c.run;
     return c;
 }
 
@@ -82,7 +86,7 @@ struct pl_choice pl_choose_side(const struct pl_choice_in *in)
         c.side = is_gain(gpu->all, cpu->all) ? PL_CPU : PL_GPU;
     else
         c.side = is_gain(cpu->all, gpu->all) ? PL_GPU : PL_CPU;
-    c.prepare = c.side == PL_CPU && is_gain(cpu->run, gpu->run) && gpu->all > gpu->run;
+    c.prepare = c.side == PL_CPU && is_gain(cpu->run, gpu->run) && gpu->open + gpu->compile + gpu->transfer > 0;
     return c;
 }
 
@@ -97,7 +101,10 @@ void pl_choice_why(const struct pl_choice *c, char *text, size_t n)
 {
     const struct pl_choice_cost *gpu = &c->cost[PL_GPU], *mine = &c->cost[c->side];
     enum pl_side other = c->side == PL_CPU ? PL_GPU : PL_CPU;
-    if (c->prepare)
+    if (c->side == PL_CPU && gpu->wait > 0)
+        snprintf(text, n, "the CPU needs %.3g ms; the GPU would %.3g, but is busy with other queries", mine->all,
+                 gpu->run);
+    else if (c->prepare)
         snprintf(text, n,
                  "the CPU needs %.3g ms; the GPU would %.3g, but %.3g first: open %.3g, compile %.3g, transfer %.3g; "
                  "that is done behind",

@@ -17,20 +17,20 @@ enum pl_code {
 
 struct pl_choice_in {
     struct pl_work work[PL_SIDES]; /* of the programs for either */
-    int threads;                   /* of the CPU that run and compile */
+    int threads; /* of the CPU that run and compile */
     enum pl_code code[PL_SIDES];
     /* What executions have told: the time of one as a multiple of what the model says; 0: none has. */
     double measured[PL_SIDES];
-    bool gpu_open;
+    bool gpu_open, gpu_busy; /* busy: others execute on it, for some time already */
     double gpu_open_ms; /* it will take; 0: the usual */
-    double bandwidth;   /* of the GPU's memory, bytes a second; 0: that of a large one */
-    double upload;      /* bytes of columns and indexes that are not on the GPU */
-    enum pl_side last;  /* where the execution before ran, PL_NO_SIDE: there was none */
+    double bandwidth; /* of the GPU's memory, bytes a second; 0: that of a large one */
+    double upload; /* bytes of columns and indexes that are not on the GPU */
+    enum pl_side last; /* where the execution before ran, PL_NO_SIDE: there was none */
 };
 
 /* Milliseconds. */
 struct pl_choice_cost {
-    double open, compile, transfer, run, all;
+    double open, wait, compile, transfer, run, all;
     bool measured; /* run follows from executions */
 };
 

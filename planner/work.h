@@ -7,9 +7,9 @@
 #include "planner/pipeline.h"
 
 struct pl_work {
-    double cpu_ms;  /* of one thread: rows of all pipelines and what their states take to finish */
-    double gpu_ms;  /* of a large GPU: the same, launches included */
-    double begun;   /* pipelines: each has to be handed to threads, and to the GPU */
+    double cpu_ms; /* of one thread: rows of all pipelines and what their states take to finish */
+    double gpu_ms; /* of a large GPU: the same, launches included */
+    double begun; /* pipelines: each has to be handed to threads, and to the GPU */
     double cpu_code, gpu_code; /* steps, outs and nodes of expressions: what compiling takes time for. gpu_code: of the
                                   largest pipeline alone, as kernels are compiled side by side */
 };

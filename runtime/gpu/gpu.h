@@ -75,15 +75,15 @@ struct rt_gpu_run_options {
     struct rt_gpu_columns **columns; /* not NULL: the result becomes columns on the device, and no rows */
     const struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule: as many as it names. Executions list
                                         devices in one order */
-    bool profile;  /* the code counts rows and what warps do */
+    bool profile; /* the code counts rows and what warps do */
     bool timeline; /* stats has spans and the time of each finish, by events around them */
     int threads; /* of the host, for verifying checksums */
     struct rt_thread_pool *thread_pool;
-    uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
+    uint64_t memory_limit; /* of this execution's states; 0: none but the device's */
     const struct hd_stop *stop; /* may be NULL */
-    uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
-    uint32_t warps;           /* of a grid, in whole blocks; 0: what suits device and source */
-    uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
+    uint32_t fws_threshold; /* children of a node that stay with its warp under FWS; 0: usual */
+    uint32_t warps; /* of a grid, in whole blocks; 0: what suits device and source */
+    uint32_t scan_warps; /* for tests of sharing: warps from this number on take nothing from the source;
                                  0: all do */
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
                                  none; the next one of the program begins with as much, and so does one of

@@ -99,8 +99,7 @@ static int open_gated(int n HD_UNUSED, bool cold HD_UNUSED, struct rt_device **d
     if (device_memory)
         o.memory = device_memory;
     EXPECT(g && sim_device_open(&o, d, err) == 0 && sim_compiler_open(&g->host, err) == 0);
-    g->c = (struct rt_compiler){
-        .identity = g->host->identity, .compile = compile, .close = close_compiler, .self = g};
+    g->c = (struct rt_compiler){.identity = g->host->identity, .compile = compile, .close = close_compiler, .self = g};
     *c = &g->c;
     return 0;
 }
@@ -141,13 +140,15 @@ static void end(void)
     heddle_context_free(context);
 }
 
-static const char SUM[] = "{\"heddle\":1,\"params\":{\"most\":{\"type\":\"int64\",\"default\":\"24\"}},\"root\":{\"op\":"
-                          "\"aggregate\",\"keys\":[],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"l_extendedprice * l_discount\","
-                          "\"as\":\"s\"},{\"fn\":\"count\",\"as\":\"n\"}],\"input\":{\"op\":\"scan\",\"table\":"
-                          "\"lineitem\",\"filter\":\"l_quantity < :most\"}}}";
-static const char GROUPS[] = "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"l_returnflag\"}],\"input\":{"
-                             "\"op\":\"aggregate\",\"keys\":[\"l_returnflag\"],\"aggs\":[{\"fn\":\"sum\",\"arg\":"
-                             "\"l_quantity\",\"as\":\"s\"}],\"input\":{\"op\":\"scan\",\"table\":\"lineitem\"}}}}";
+static const char SUM[] =
+    "{\"heddle\":1,\"params\":{\"most\":{\"type\":\"int64\",\"default\":\"24\"}},\"root\":{\"op\":"
+    "\"aggregate\",\"keys\":[],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"l_extendedprice * l_discount\","
+    "\"as\":\"s\"},{\"fn\":\"count\",\"as\":\"n\"}],\"input\":{\"op\":\"scan\",\"table\":"
+    "\"lineitem\",\"filter\":\"l_quantity < :most\"}}}";
+static const char GROUPS[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"l_returnflag\"}],\"input\":{"
+    "\"op\":\"aggregate\",\"keys\":[\"l_returnflag\"],\"aggs\":[{\"fn\":\"sum\",\"arg\":"
+    "\"l_quantity\",\"as\":\"s\"}],\"input\":{\"op\":\"scan\",\"table\":\"lineitem\"}}}}";
 
 static heddle_statement *prepare(const char *plan, bool deterministic)
 {

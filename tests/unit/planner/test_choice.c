@@ -76,6 +76,21 @@ static void a_long_query_waits_for_the_gpu(void **state)
     assert_int_equal(pl_choose_side(&in).side, PL_GPU);
 }
 
+static void a_busy_gpu_is_waited_for_by_long_queries(void **state)
+{
+    (void)state;
+    char text[320];
+    struct pl_choice_in in = ready();
+    in.gpu_busy = true;
+    struct pl_choice c = pl_choose_side(&in);
+    assert_int_equal(c.side, PL_CPU);
+    assert_false(c.prepare);
+    pl_choice_why(&c, text, sizeof text);
+    assert_non_null(strstr(text, "busy"));
+    in.work[PL_CPU].cpu_ms = 100;
+    assert_int_equal(pl_choose_side(&in).side, PL_GPU);
+}
+
 static void a_gpu_that_gains_nothing_is_left_alone(void **state)
 {
     (void)state;
@@ -209,6 +224,7 @@ int main(void)
         cmocka_unit_test(what_is_there_costs_nothing),
         cmocka_unit_test(each_missing_part_counts),
         cmocka_unit_test(a_long_query_waits_for_the_gpu),
+        cmocka_unit_test(a_busy_gpu_is_waited_for_by_long_queries),
         cmocka_unit_test(a_gpu_that_gains_nothing_is_left_alone),
         cmocka_unit_test(slow_memory_makes_kernels_slow),
         cmocka_unit_test(measured_times_beat_estimates),
