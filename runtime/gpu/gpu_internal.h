@@ -48,6 +48,8 @@ struct rt_gpu {
     struct rt_gpu_modules *modules;
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
+/* Takes the lock if it is free within so many nanoseconds, less than a second. */
+bool rt_gpu_lock_within(struct rt_gpu *g, long ns);
 void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
 /* Likewise; a lost device is made anew before. CANCELLED if stop (may be NULL) is set while others have it. */
 int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err);

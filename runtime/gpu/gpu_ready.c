@@ -1,24 +1,10 @@
 /* What of a program is on the device before it runs, and bringing it there. */
-#include <time.h>
-
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
 #include "runtime/spec.h"
 
 /* Who looks does not wait for the execution of another query. */
 enum { LOOK_NS = 1000000 };
-
-static bool lock_soon(struct rt_gpu *g)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += LOOK_NS;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC, &t) == 0;
-}
 
 static enum rt_cached where(const struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_sources *sources)
 {
@@ -58,7 +44,7 @@ bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_u
 {
     struct rt_gpu_sources sources;
     *out = (struct rt_gpu_ready){.code = RT_COMPILED};
-    bool ok = rt_gpu_sources_init(&sources, units, spec->npipelines, NULL) == 0 && lock_soon(g);
+    bool ok = rt_gpu_sources_init(&sources, units, spec->npipelines, NULL) == 0 && rt_gpu_lock_within(g, LOOK_NS);
     if (ok) {
         out->code = where(g, spec, &sources);
         out->upload = missing_bytes(g, spec);

@@ -288,7 +288,7 @@ static void a_long_query_waits_for_the_gpu(void)
 
 static void a_device_that_does_not_open_is_asked_once(void)
 {
-    begin(FAIL, PASS, usual);
+    begin(FAIL, PASS, little);
     heddle_statement *s = prepare(SUM, false);
     struct rows first = run(s);
     run_until(s, "not the GPU: the device does not open", first);
@@ -315,7 +315,7 @@ static void a_query_that_would_wait_for_such_a_device_runs_on_the_cpu(void)
 
 static void a_broken_compiler_is_left_alone_after_three_plans(void)
 {
-    begin(PASS, FAIL, usual);
+    begin(PASS, FAIL, little);
     for (int i = 0; i < 5; i++) {
         char plan[sizeof GROUPS + 40];
         snprintf(plan, sizeof plan, "{\"name\":\"%d\",%s", i, GROUPS + 1);
@@ -364,7 +364,7 @@ static void what_does_not_fit_the_gpu_runs_on_the_cpu(void)
 /* Database and statement go while the thread is at it; it does not hold them up. */
 static void all_can_be_freed_while_it_opens(void)
 {
-    begin(SHUT, PASS, usual);
+    begin(SHUT, PASS, little);
     heddle_statement *s = prepare(SUM, false);
     run(s);
     wait_for(&opens, 1);
@@ -387,7 +387,7 @@ static void *let_pass(void *arg)
 static void all_can_be_freed_while_it_compiles(void)
 {
     pthread_t t;
-    begin(PASS, SHUT, usual);
+    begin(PASS, SHUT, little);
     heddle_statement *s = prepare(SUM, false), *other = prepare(GROUPS, false);
     run(s);
     run(other);
@@ -403,7 +403,7 @@ static void all_can_be_freed_while_it_compiles(void)
 static void a_context_can_be_freed_before_it_began(void)
 {
     pthread_t t;
-    begin(PASS, SHUT, usual);
+    begin(PASS, SHUT, little);
     heddle_statement *s = prepare(SUM, false);
     run(s);
     heddle_statement_free(s);
@@ -414,7 +414,7 @@ static void a_context_can_be_freed_before_it_began(void)
 
 static void a_refused_thread_leaves_the_cpu_running(void)
 {
-    begin(PASS, PASS, usual);
+    begin(PASS, PASS, little);
     heddle_statement *s = prepare(SUM, false);
     EXPECT(hd_fault_arm("thread:1+"));
     struct rows first = run(s);
@@ -429,7 +429,7 @@ static void a_cancel_is_the_statements(void)
 {
     heddle_error *e = NULL;
     struct ArrowArrayStream stream;
-    begin(PASS, SHUT, usual);
+    begin(PASS, SHUT, little);
     heddle_statement *s = prepare(SUM, false);
     struct rows first = run(s);
     wait_for(&compiles, 1);
@@ -528,7 +528,7 @@ static void other_calls_between_executions(void)
 {
     char *text;
     heddle_error *e = NULL;
-    begin(SHUT, SHUT, usual);
+    begin(SHUT, SHUT, little);
     heddle_statement *s = prepare(SUM, false);
     struct rows first = run(s);
     wait_for(&opens, 1);
