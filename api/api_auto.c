@@ -289,12 +289,29 @@ static void show_cost(struct hd_strbuf *out, enum pl_side side, const struct pl_
     hd_strbuf_addf(out, ", run %.3g%s\n", c->run, c->measured ? " (measured)" : "");
 }
 
+/* Where there was no choice: what a GPU that is not open would take. */
+static int estimate(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_past past;
+    *s->automatic.trouble = 0;
+    HD_TRY(api_statement_plan(s, PL_CPU, err));
+    HD_TRY(plan_for_gpu(s, err));
+    if (*s->automatic.trouble)
+        return 0;
+    api_history_get(s->engine->history, s->automatic.key, &past);
+    fill(s, &past, false);
+    s->automatic.choice = pl_choose_side(&s->automatic.in);
+    return 0;
+}
+
 int api_auto_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     const struct api_auto *a = &s->automatic;
     HD_TRY(api_program_emit(s, err));
     hd_strbuf_addf(out, "%s: %s\n", s->backend->name, s->why);
-    if (!a->on || !a->compared)
+    if (a->on && !a->compared)
+        HD_TRY(estimate(s, err));
+    if (!a->on || (!a->compared && *a->trouble))
         return 0;
     show_cost(out, PL_CPU, &a->choice.cost[PL_CPU]);
     show_cost(out, PL_GPU, &a->choice.cost[PL_GPU]);

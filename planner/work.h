@@ -1,6 +1,6 @@
 /* How long a program takes on a CPU and on a GPU, by the planner's estimates of rows: what `auto` compares before either
- * was timed (planner/choice.h). Rough: within a factor of about three on a CPU for TPC-H (docs/performance.md, "Choosing a
- * backend"). */
+ * was timed (planner/choice.h). Rough: docs/performance.md, "Choosing a
+ * backend", has how rough. */
 #ifndef HEDDLE_PLANNER_WORK_H
 #define HEDDLE_PLANNER_WORK_H
 
