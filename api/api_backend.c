@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-/* In the order in which `auto` asks them. */
 static const struct api_backend *const backends[] = {
 #ifdef HEDDLE_HAS_CUDA
     &api_backend_cuda,
@@ -134,12 +133,20 @@ int api_backend_check(const char *name, struct hd_err *err)
     return -1;
 }
 
-const struct api_backend *api_backend_choose(struct heddle_statement *s, const char *name)
+const struct api_backend *api_backend_named(const char *name)
 {
-    bool any = strcmp(name, ANY) == 0;
-    enum { LAST = HD_COUNT(backends) - 1 };
-    for (size_t i = 0; i <= LAST; i++)
-        if (any ? i == LAST || backends[i]->available(s) : strcmp(name, backends[i]->name) == 0)
+    if (strcmp(name, ANY) == 0)
+        return HD_COUNT(backends) == 1 ? backends[0] : NULL;
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (strcmp(name, backends[i]->name) == 0)
             return backends[i];
     HD_BUG("backend %s", name);
+}
+
+const struct api_backend *api_backend_of(enum pl_side side)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->side == side)
+            return backends[i];
+    return NULL;
 }

@@ -19,11 +19,22 @@ struct api_output {
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
 };
 
+/* Of a backend that has to be opened. */
+struct api_late {
+    /* Whether it is open. Does not wait; where it is not there, *why (of n bytes) says so. */
+    enum api_gpu_state (*state)(const heddle_context *c, struct api_engine *e, char *why, size_t n);
+    int (*open)(heddle_context *c, struct api_engine *e, struct hd_err *err);
+    /* Bytes of tables that a planned program reads. */
+    uint64_t (*bytes)(const struct api_program *p);
+    /* Of an open one: what is there of an emitted program. False: it is too busy to tell. */
+    bool (*look)(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits);
+    /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */
+    int (*get_ready)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
+};
+
 struct api_backend {
     const char *name; /* in options and reports */
-    bool on_threads;  /* pipelines run on the statement's host threads, which the planner counts */
-    /* Whether `auto` may take it: it is there. */
-    bool (*available)(struct heddle_statement *s);
+    enum pl_side side; /* CPU: pipelines run on the statement's host threads, which the planner counts */
     /* Code of p->pl, into c. */
     int (*emit)(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err);
     /* Whether what `compile` made is there and good. */
@@ -36,7 +47,7 @@ struct api_backend {
     /* Executes, and leaves the rows where they were made. NULL: that is the host. */
     int (*on_device)(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
     /* What `compile` made goes. */
-    void (*release)(struct heddle_statement *s, struct api_code *c);
+    void (*release)(struct api_program *p, struct api_code *c);
     /* Members of the report: about the backend; about pipeline i, NULL if there are none. */
     void (*report)(struct hd_strbuf *b, const struct heddle_statement *s);
     void (*report_pipeline)(struct hd_strbuf *b, const struct heddle_statement *s, int i);
@@ -48,6 +59,8 @@ struct api_backend {
     /* Before the thread pool goes, which finishes what it was asked for. NULL: so it shall. */
     void (*quit_engine)(struct api_engine *e);
     void (*close_engine)(struct api_engine *e);
+    /* What takes long before the first execution, and can be done behind others; NULL: nothing does. */
+    const struct api_late *late;
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */
@@ -58,7 +71,7 @@ struct api_backend {
 
 extern const struct api_backend api_backend_cpu, api_backend_cuda;
 
-/* Plans, compiles and runs what is left to. */
+/* Compiles the present program and runs it, planning what is left to. */
 int api_statement_execute(struct heddle_statement *s, const struct api_output *out, struct hd_err *err);
 
 /* All that this build has. */
@@ -78,8 +91,10 @@ int api_backend_stage(const struct api_stage *own, const char *name, size_t n, c
 
 /* USER unless the name is one of a backend, or "auto"; RESOURCE if the build is without it. */
 int api_backend_check(const char *name, struct hd_err *err);
-/* The one of that name, which has been checked; "auto": the first that is available, or the last. That a backend is not there is
- * told when the statement is to run: plans can be explained without. */
-const struct api_backend *api_backend_choose(struct heddle_statement *s, const char *name);
+/* The one of that name, which has been checked; NULL: "auto", and there are several. That a backend is not there is told
+ * when the statement is to run: plans can be explained without. */
+const struct api_backend *api_backend_named(const char *name);
+/* NULL: the build is without it. */
+const struct api_backend *api_backend_of(enum pl_side side);
 
 #endif

@@ -6,11 +6,6 @@
 #include "api/api_backend.h"
 #include "runtime/exec/bandwidth.h"
 
-static bool available(struct heddle_statement *s HD_UNUSED)
-{
-    return true;
-}
-
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_llvm_emit(&p->arena, p->pl, o, &c->artifact, err);
@@ -21,9 +16,9 @@ static bool compiled(struct heddle_statement *s HD_UNUSED, struct api_code *c)
     return c->code != NULL;
 }
 
-static void release(struct heddle_statement *s, struct api_code *c)
+static void release(struct api_program *p, struct api_code *c)
 {
-    rt_cached_code_release(s->engine->cache, c->code);
+    rt_cached_code_release(p->engine->cache, c->code);
     c->code = NULL;
 }
 
@@ -35,7 +30,7 @@ struct api_waiting {
 static int wait_for_code(void *waiting, int pipeline, struct hd_err *err)
 {
     struct api_waiting *w = waiting;
-    enum rt_tiering wanted = w->s->program.pl->spec->pipelines[pipeline].tiering;
+    enum rt_tiering wanted = w->s->program->pl->spec->pipelines[pipeline].tiering;
     return rt_tiers_wait(rt_cached_code_tiers(w->c->code), pipeline, wanted, &w->s->cancel.flag, err);
 }
 
@@ -64,7 +59,7 @@ static int check_tables(const struct rt_spec *spec, struct hd_err *err)
 /* Its first pipeline can begin; the executor waits for the others. */
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
-    const struct rt_spec *spec = s->program.pl->spec;
+    const struct rt_spec *spec = s->program->pl->spec;
     const struct cg_artifact *a = &c->artifact;
     struct rt_code_source source = {spec, a->bytes, a->size, a->nfunctions, a->functions};
     HD_TRY(check_tables(spec, err));
@@ -91,7 +86,7 @@ static int run_program(struct heddle_statement *s, const struct api_code *c, str
                                 .wait_for_code = wait_for_code,
                                 .code = &w};
     const struct rt_tier_entries *entries = rt_tiers_entries(rt_cached_code_tiers(c->code));
-    int rc = rt_exec_run(s->program.pl->spec, entries, &o, &r, &e->stats, err);
+    int rc = rt_exec_run(s->program->pl->spec, entries, &o, &r, &e->stats, err);
     e->times.compile += e->stats.code_ms;
     if (rc != 0)
         return -1;
@@ -109,7 +104,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     struct rt_tiers *t = rt_cached_code_tiers(c->code);
     int rc = run_program(s, c, e, out, err);
     if (!hd_stopped(&s->cancel.flag))
-        rt_tiers_settle(t, s->program.pl->spec, s->engine->thread_pool, s->threads);
+        rt_tiers_settle(t, s->program->pl->spec, s->engine->thread_pool, s->threads);
     return rc;
 }
 
@@ -126,9 +121,9 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     struct rt_tiers_about about;
     hd_strbuf_addf(b, ",\"threads\":%d", s->timed.stats.threads);
-    if (!s->program.plain.code)
+    if (!s->program->plain.code)
         return;
-    rt_tiers_tell(rt_cached_code_tiers(s->program.plain.code), &about);
+    rt_tiers_tell(rt_cached_code_tiers(s->program->plain.code), &about);
     hd_strbuf_addf(b, ",\"optimised\":\"%s\"", rt_optimised_name(about.optimised));
     if (!*about.problem)
         return;
@@ -148,8 +143,8 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
     hd_strbuf_addf(b, ",\"tiers\":{\"first_morsels\":%llu,\"optimised_morsels\":%llu",
                    (unsigned long long)st->morsels[RT_TIER_FIRST], (unsigned long long)st->morsels[RT_TIER_OPTIMISED]);
     add_ms(b, "swap_ms", st->swap_ms);
-    if (s->program.plain.code) {
-        struct rt_tiers *t = rt_cached_code_tiers(s->program.plain.code);
+    if (s->program->plain.code) {
+        struct rt_tiers *t = rt_cached_code_tiers(s->program->plain.code);
         add_ms(b, "first_compile_ms", rt_tiers_ms(t, i, RT_TIER_FIRST));
         add_ms(b, "optimised_compile_ms", rt_tiers_ms(t, i, RT_TIER_OPTIMISED));
     }
@@ -162,7 +157,7 @@ static int show_llvm(struct heddle_statement *s, struct hd_strbuf *out, struct h
 {
     struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    return cg_llvm_print(out, s->program.pl, &o, err);
+    return cg_llvm_print(out, s->program->pl, &o, err);
 }
 
 /* Bitcode of the program, also where it runs on something else. */
@@ -170,8 +165,8 @@ static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct h
 {
     struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    *out = s->program.plain.artifact;
-    return out->bytes ? 0 : cg_llvm_emit(&s->program.arena, s->program.pl, &o, out, err);
+    *out = s->program->plain.artifact;
+    return out->bytes ? 0 : cg_llvm_emit(&s->program->arena, s->program->pl, &o, out, err);
 }
 
 static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
@@ -221,8 +216,7 @@ static void info(struct hd_strbuf *b)
 
 const struct api_backend api_backend_cpu = {
     .name = "cpu",
-    .on_threads = true,
-    .available = available,
+    .side = PL_CPU,
     .emit = emit,
     .compiled = compiled,
     .compile = compile,

@@ -7,29 +7,23 @@
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
 
-static bool available(struct heddle_statement *s)
-{
-    struct rt_gpu *gpu;
-    return api_gpu_get(s->db->context, s->engine, 0, &gpu, NULL) == 0;
-}
-
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_cuda_emit(&p->arena, p->pl, o, &c->cuda, err);
 }
 
 /* Devices of the schedule beside the first. */
-static int peers_of(const struct heddle_statement *s, const struct api_code *c)
+static int peers_of(const struct api_program *p, const struct api_code *c)
 {
-    return c->peers ? s->program.pl->spec->ndevices - 1 : 0;
+    return c->peers ? p->pl->spec->ndevices - 1 : 0;
 }
 
-static void release(struct heddle_statement *s, struct api_code *c)
+static void release(struct api_program *p, struct api_code *c)
 {
-    for (int i = 0; i < peers_of(s, c); i++)
+    for (int i = 0; i < peers_of(p, c); i++)
         if (c->peers[i].code)
             rt_gpu_code_release(c->peers[i].g, c->peers[i].code);
-    rt_gpu_code_release(s->program.gpu, c->gpu_code);
+    rt_gpu_code_release(p->gpu, c->gpu_code);
     c->gpu_code = NULL;
     c->peers = NULL;
 }
@@ -37,12 +31,12 @@ static void release(struct heddle_statement *s, struct api_code *c)
 /* Kernels on a device that was lost since are compiled again, or found in the cache. */
 static bool compiled(struct heddle_statement *s, struct api_code *c)
 {
-    bool valid = c->gpu_code && rt_gpu_code_valid(s->program.gpu, c->gpu_code);
-    for (int i = 0; i < peers_of(s, c); i++)
+    bool valid = c->gpu_code && rt_gpu_code_valid(s->program->gpu, c->gpu_code);
+    for (int i = 0; i < peers_of(s->program, c); i++)
         valid = valid && rt_gpu_code_valid(c->peers[i].g, c->peers[i].code);
     if (!c->gpu_code || valid)
         return valid;
-    release(s, c);
+    release(s->program, c);
     s->executed = false; /* a report would ask about them */
     return false;
 }
@@ -50,8 +44,8 @@ static bool compiled(struct heddle_statement *s, struct api_code *c)
 static int get_kernels(struct heddle_statement *s, const struct api_code *c, struct rt_gpu *gpu,
                        struct rt_gpu_code **out, struct api_times *t, struct hd_err *err)
 {
-    return rt_gpu_code_get(gpu, s->program.pl->spec, c->cuda.units, s->engine->thread_pool, s->threads, &s->cancel.flag,
-                           s->no_cache, out, &t->how, err);
+    return rt_gpu_code_get(gpu, s->program->pl->spec, c->cuda.units, s->engine->thread_pool, s->threads,
+                           &s->cancel.flag, s->no_cache, out, &t->how, err);
 }
 
 static int new_peers(struct api_program *p, struct api_code *c)
@@ -64,11 +58,11 @@ static int new_peers(struct api_program *p, struct api_code *c)
 
 static int open_devices(struct heddle_statement *s, struct api_code *c, struct hd_err *err)
 {
-    struct api_program *p = &s->program;
+    struct api_program *p = s->program;
     int rc;
     HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
     HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
-    for (int i = 0; i < peers_of(s, c) && rc == 0; i++)
+    for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
     return rc;
 }
@@ -78,18 +72,18 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     double start = api_now_ms();
     HD_TRY(open_devices(s, c, err));
     t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    int rc = get_kernels(s, c, s->program.gpu, &c->gpu_code, t, err);
-    for (int i = 0; i < peers_of(s, c) && rc == 0; i++)
+    int rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);
+    for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = get_kernels(s, c, c->peers[i].g, &c->peers[i].code, t, err);
     if (rc != 0)
-        release(s, c);
+        release(s->program, c);
     return rc;
 }
 
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                const struct api_output *out, struct hd_err *err)
 {
-    const struct api_program *p = &s->program;
+    const struct api_program *p = s->program;
     struct rt_gpu_rows rows;
     struct rt_gpu_run_options o = {.columns = out ? out->columns : NULL,
                                    .peers = c->peers,
@@ -117,7 +111,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
 static struct rt_memory_model memory(struct heddle_statement *s)
 {
     enum { SECTOR = 32 };
-    const struct rt_device_info *d = &rt_gpu_device(s->program.gpu)->info;
+    const struct rt_device_info *d = &rt_gpu_device(s->program->gpu)->info;
     return (struct rt_memory_model){.sector = SECTOR, .cache = (double)d->l2_bytes, .bandwidth = d->bandwidth};
 }
 
@@ -131,7 +125,7 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    const struct rt_gpu *gpu = s->program.gpu;
+    const struct rt_gpu *gpu = s->program->gpu;
     hd_strbuf_addf(b, ",\"threads\":%d", s->threads);
     if (!gpu)
         return;
@@ -182,7 +176,7 @@ static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, i
 static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     double ms;
-    enum rt_cached how = rt_gpu_code_how(s->program.plain.gpu_code, i, &ms);
+    enum rt_cached how = rt_gpu_code_how(s->program->plain.gpu_code, i, &ms);
     hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
 }
 
@@ -212,7 +206,7 @@ static int show_cuda(struct heddle_statement *s, struct hd_strbuf *out, struct h
 {
     struct cg_options o = api_codegen_options(false);
     HD_TRY(api_program_emit(s, err));
-    return cg_cuda_print(out, s->program.pl, &o, err);
+    return cg_cuda_print(out, s->program->pl, &o, err);
 }
 
 static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
@@ -220,18 +214,71 @@ static int show_ptx(struct heddle_statement *s, struct hd_strbuf *out, struct hd
     struct cg_options o = api_codegen_options(false);
     struct cg_cuda_artifact art;
     HD_TRY(api_program_emit(s, err));
-    HD_TRY(cg_cuda_emit(&s->program.arena, s->program.pl, &o, &art, err));
+    HD_TRY(cg_cuda_emit(&s->program->arena, s->program->pl, &o, &art, err));
     return api_gpu_ptx(s->db->context, &art, out, err);
 }
 
 static const struct api_stage stages[] = {{"cuda", show_cuda}, {"ptx", show_ptx}, {0}};
 
+/* ---- what is done behind executions ----------------------------------------------------- */
+
+static int open_late(heddle_context *c, struct api_engine *e, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    return api_gpu_get(c, e, 0, &gpu, err);
+}
+
+static uint64_t bytes(const struct api_program *p)
+{
+    return rt_gpu_table_bytes(p->pl->spec);
+}
+
+static enum pl_code code_of(enum rt_cached where)
+{
+    switch (where) {
+    case RT_COMPILED: return PL_CODE_ABSENT;
+    case RT_CACHED_DISK: return PL_CODE_STORED;
+    case RT_CACHED_MEMORY: return PL_CODE_LOADED;
+    }
+    HD_BUG("code %d", (int)where);
+}
+
+static bool look(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits)
+{
+    struct rt_gpu_ready r;
+    struct rt_gpu *gpu = e->gpus[0].gpu;
+    in->bandwidth = rt_gpu_device(gpu)->info.bandwidth;
+    if (!rt_gpu_look(gpu, p->pl->spec, p->plain.cuda.units, &r))
+        return false;
+    in->code[PL_GPU] = code_of(r.code);
+    in->upload = (double)r.upload;
+    *fits = r.fits;
+    return true;
+}
+
+/* The kernels stay loaded although nobody uses them yet. */
+static int get_ready(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err)
+{
+    struct rt_gpu *gpu = p->engine->gpus[0].gpu;
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, false, &code,
+                           &how, err));
+    rt_gpu_code_release(gpu, code);
+    return rt_gpu_fetch(gpu, p->pl->spec, stop, err);
+}
+
+static const struct api_late late = {
+    .state = api_gpu_state, .open = open_late, .bytes = bytes, .look = look, .get_ready = get_ready};
+
 /* ---- of a context: the device is opened when it is first asked for ---------------------- */
 
 static int open_engine(const heddle_context *c HD_UNUSED, struct api_engine *e, struct hd_err *err HD_UNUSED)
 {
-    for (int i = 0; i < RT_MAX_DEVICES; i++)
+    for (int i = 0; i < RT_MAX_DEVICES; i++) {
+        pthread_mutex_init(&e->gpus[i].lock, NULL);
         hd_err_init(&e->gpus[i].error);
+    }
     return 0;
 }
 
@@ -240,6 +287,7 @@ static void close_engine(struct api_engine *e)
     for (int i = RT_MAX_DEVICES; i-- > 0;) {
         rt_gpu_close(e->gpus[i].gpu);
         hd_err_release(&e->gpus[i].error);
+        pthread_mutex_destroy(&e->gpus[i].lock);
     }
 }
 
@@ -251,8 +299,8 @@ static void info(struct hd_strbuf *b)
 
 const struct api_backend api_backend_cuda = {
     .name = "cuda",
-    .on_threads = false,
-    .available = available,
+    .side = PL_GPU,
+    .late = &late,
     .emit = emit,
     .compiled = compiled,
     .compile = compile,

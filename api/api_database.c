@@ -151,6 +151,7 @@ void heddle_database_free(heddle_database *db)
 {
     if (!db)
         return;
+    api_engine_leave(db->context, db);
     for (int i = 0; db->now && i < db->now->cat.ntables; i++)
         api_backends_forget(db->context, db->now->cat.tables[i]);
     api_snapshot_release(db->now);

@@ -75,31 +75,50 @@ static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, st
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 
+/* Whoever comes while another thread opens it waits for that. */
+static void open_slot(heddle_context *c, struct api_gpu_slot *s, int number)
+{
+    pthread_mutex_lock(&s->lock);
+    if (atomic_load(&s->state) == API_GPU_UNTRIED) {
+        atomic_store(&s->state, API_GPU_OPENING);
+        int rc = open_gpu(c, number, &s->gpu, &s->error);
+        atomic_store(&s->state, rc == 0 ? API_GPU_OPEN : API_GPU_NONE);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
 {
     struct api_gpu_slot *s = &e->gpus[number];
-    pthread_mutex_lock(&c->mutex);
-    if (!s->tried)
-        open_gpu(c, number, &s->gpu, &s->error);
-    s->tried = true;
+    if (atomic_load(&s->state) != API_GPU_OPEN)
+        open_slot(c, s, number);
     *out = s->gpu;
-    pthread_mutex_unlock(&c->mutex);
     if (*out)
         return 0;
     return hd_err_set(err, s->error.class, s->error.file, s->error.line, NULL, "backend cuda: %s", s->error.message);
+}
+
+/* A machine without a device is known at once. */
+enum api_gpu_state api_gpu_state(const heddle_context *c HD_UNUSED, struct api_engine *e, char *why, size_t n)
+{
+    struct api_gpu_slot *s = &e->gpus[0];
+    enum api_gpu_state state = atomic_load(&s->state);
+    if (state == API_GPU_NONE)
+        snprintf(why, n, "%s", s->error.message);
+    if (state != API_GPU_UNTRIED || api_gpu_open != open_cuda || rt_driver_has_device_files())
+        return state;
+    snprintf(why, n, "the system has no NVIDIA device");
+    return API_GPU_NONE;
 }
 
 void api_gpu_forget(heddle_context *c, const struct fe_table *t)
 {
     pthread_mutex_lock(&c->mutex);
     struct api_engine *e = c->exec;
-    struct rt_gpu *gpus[RT_MAX_DEVICES] = {NULL};
-    for (int i = 0; e && i < RT_MAX_DEVICES; i++)
-        gpus[i] = e->gpus[i].gpu;
     pthread_mutex_unlock(&c->mutex);
-    for (int i = 0; i < RT_MAX_DEVICES; i++)
-        if (gpus[i])
-            rt_gpu_forget(gpus[i], t->id);
+    for (int i = 0; e && i < RT_MAX_DEVICES; i++)
+        if (atomic_load(&e->gpus[i].state) == API_GPU_OPEN)
+            rt_gpu_forget(e->gpus[i].gpu, t->id);
 }
 
 /* ---- explain --------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #define HEDDLE_API_GPU_H
 
 #include "api/api_internal.h"
-#include "codegen/cuda_source.h"
+#include "api/api_statement.h"
 
 struct hd_strbuf;
 struct rt_compiler;
@@ -14,6 +14,8 @@ struct rt_device;
 typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
 
+/* Of the context's GPU, without waiting; where there is none, *why (of n bytes) says why. */
+enum api_gpu_state api_gpu_state(const heddle_context *c, struct api_engine *e, char *why, size_t n);
 /* The kernels as PTX, for the context's device or, without one, for a usual architecture. */
 int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd_strbuf *out, struct hd_err *err);
 /* The table goes: its columns need not stay on the GPU, if there is one. */

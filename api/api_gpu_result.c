@@ -78,7 +78,7 @@ static struct batch *new_batch(const struct heddle_statement *s, struct rt_gpu_c
     b->columns = columns;
     b->pointers = pointers;
     for (int i = 0; i < columns->ncolumns; i++)
-        fill_part(b, i, hd_type_is_text(s->program.pl->spec->result[i].type));
+        fill_part(b, i, hd_type_is_text(s->program->pl->spec->result[i].type));
     return b;
 }
 

@@ -9,13 +9,18 @@
  *
  * The last three are the backend's (api_backend.h).
  */
+#include "api/api_auto.h"
+#include "api/api_background.h"
 #include "api/api_backend.h"
+#include "api/api_history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "frontend/plan_any.h"
+#include "runtime/base/fault.h"
 #include "runtime/store/store.h"
 
 /* Of HEDDLE_FRAGMENTS. */
@@ -35,17 +40,24 @@ double api_now_ms(void)
 static void engine_free(void *p)
 {
     struct api_engine *e = p;
+    api_background_free(e->background);
     api_backends_quit(e);
     rt_thread_pool_free(e->thread_pool); /* its threads may still compile, with the rest */
     api_backends_close(e);
     rt_pages_free(e->memory.pages);
+    api_history_free(e->history);
     free(e);
 }
 
-static int engine_new(const heddle_context *c, struct api_engine **out, struct hd_err *err)
+static int engine_new(heddle_context *c, struct api_engine **out, struct hd_err *err)
 {
     struct api_engine *e = calloc(1, sizeof *e);
-    if (!e || !(e->thread_pool = rt_thread_pool_new())) {
+    if (!e || !(e->thread_pool = rt_thread_pool_new()) || !(e->history = api_history_new()) ||
+        !(e->background = api_background_new(c, e))) {
+        if (e) {
+            rt_thread_pool_free(e->thread_pool);
+            api_history_free(e->history);
+        }
         free(e);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
@@ -74,6 +86,25 @@ int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *er
     return rc;
 }
 
+void api_engine_leave(heddle_context *c, const heddle_database *db)
+{
+    pthread_mutex_lock(&c->mutex);
+    struct api_engine *e = c->exec;
+    pthread_mutex_unlock(&c->mutex);
+    if (e)
+        api_background_leave(e->background, db);
+}
+
+int heddle_context_busy(heddle_context *c)
+{
+    if (!c)
+        return 0;
+    pthread_mutex_lock(&c->mutex);
+    struct api_engine *e = c->exec;
+    pthread_mutex_unlock(&c->mutex);
+    return e && api_background_busy(e->background);
+}
+
 /* ---- Prepare --------------------------------------------------------------------------- */
 
 void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size)
@@ -84,7 +115,12 @@ void heddle_statement_options_init_sized(heddle_statement_options *o, size_t str
 static int choose_backend(struct heddle_statement *s, const char *name, struct hd_err *err)
 {
     HD_TRY(api_backend_check(name, err));
-    s->backend = api_backend_choose(s, name);
+    s->backend = api_backend_named(name);
+    s->automatic.on = !s->backend;
+    if (s->automatic.on)
+        s->backend = api_backend_of(PL_CPU);
+    snprintf(s->why, sizeof s->why, "%s",
+             strcmp(name, s->backend->name) == 0 ? "asked for" : "this build has no other backend");
     return 0;
 }
 
@@ -133,6 +169,7 @@ static int copy_options(struct heddle_statement *s, const heddle_statement_optio
     s->gpu_block = o.gpu_block;
     s->profile = o.profile != 0;
     s->no_cache = o.no_cache != 0;
+    s->automatic.deterministic = o.deterministic != 0;
     return choose_tier(s, o.tier ? o.tier : secure_getenv("HEDDLE_TIER"), err);
 }
 
@@ -194,6 +231,7 @@ static int read_plan(struct heddle_statement *s, struct plan_bytes p, struct hd_
     s->read_ms += api_now_ms() - start;
     if (rc == 0) {
         s->plan = plan;
+        s->automatic.key = api_history_key(s->db, p.bytes, p.any ? p.size : strlen(p.bytes));
         return 0;
     }
     hd_arena_release(&s->arena);
@@ -271,24 +309,53 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
     return api_finish(rc, e, out);
 }
 
-static void release_program(struct heddle_statement *s)
+static struct api_program *program_new(const struct heddle_statement *s, const struct api_backend *b)
 {
-    struct api_program *p = &s->program;
-    if (!p->pl)
+    struct api_program *p = hd_try_calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    atomic_init(&p->refs, 1);
+    p->backend = b;
+    p->engine = s->engine;
+    p->tables = s->tables;
+    atomic_fetch_add(&p->tables->refs, 1);
+    hd_arena_init(&p->arena);
+    return p;
+}
+
+void api_program_leave(struct api_program *p)
+{
+    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
         return;
-    s->backend->release(s, &p->plain);
-    s->backend->release(s, &p->counted);
+    p->backend->release(p, &p->plain);
+    p->backend->release(p, &p->counted);
     hd_arena_release(&p->arena);
-    *p = (struct api_program){0};
+    api_snapshot_release(p->tables);
+    free(p);
+}
+
+/* What the last execution tells is about a program that goes, or is not the present one any more. */
+static void forget_execution(struct heddle_statement *s)
+{
     s->stats_spec = NULL;
     s->has_counts = false;
+}
+
+static void release_programs(struct heddle_statement *s)
+{
+    forget_execution(s);
+    s->program = NULL;
+    for (int i = 0; i < PL_SIDES; i++) {
+        api_program_leave(s->programs[i]);
+        s->programs[i] = NULL;
+    }
 }
 
 void heddle_statement_free(heddle_statement *s)
 {
     if (!s)
         return;
-    release_program(s);
+    release_programs(s);
     rt_exec_stats_release(&s->timed.stats);
     rt_exec_stats_release(&s->counted.stats);
     rt_cancel_release(&s->cancel);
@@ -303,7 +370,7 @@ static int bind_one(struct heddle_statement *s, const char *name, const char *va
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    release_program(s); /* it was planned for the old values */
+    release_programs(s); /* it was planned for the old values */
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind(s->plan, name, value, err));
     return rc;
 }
@@ -321,7 +388,7 @@ static int bind_json(struct heddle_statement *s, const char *json, struct hd_err
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    release_program(s);
+    release_programs(s);
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, json, err));
     return rc;
 }
@@ -365,25 +432,26 @@ static int turn_morsels(void)
     return text ? HD_MAX(atoi(text), 1) : 0;
 }
 
-static int emit_code(struct heddle_statement *s, struct api_program *p, struct api_code *c, struct hd_err *err)
+static int emit_code(struct api_program *p, struct api_code *c, struct hd_err *err)
 {
     struct cg_options o = api_codegen_options(c->counts);
     double start = api_now_ms();
-    HD_TRY(s->backend->emit(p, c, &o, err));
+    HD_TRY(p->backend->emit(p, c, &o, err));
     c->codegen_ms = api_now_ms() - start;
     c->emitted = true;
     return 0;
 }
 
-static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
+static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
+    bool gpu = p->backend->side == PL_GPU;
     struct pl_options po = {.profile = s->profile,
                             .frame_weight = frame_weight(),
                             .fragments = fragments(),
                             .devices = 2,
                             .cached_bytes = cached_bytes(),
-                            .on_gpu = !s->backend->on_threads,
-                            .threads = s->backend->on_threads ? s->threads : 1,
+                            .on_gpu = gpu,
+                            .threads = gpu ? 1 : s->threads,
                             .balance = s->balance,
                             .tier = s->tier,
                             .turn_morsels = turn_morsels(),
@@ -393,27 +461,56 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     p->plan_ms = s->read_ms + api_now_ms() - start;
-    HD_TRY(emit_code(s, p, &p->plain, err));
     s->read_ms = 0;
     return 0;
+}
+
+int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_err *err)
+{
+    int rc;
+    if (s->programs[side])
+        return 0;
+    struct api_program *p = program_new(s, api_backend_of(side));
+    if (!p)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a program");
+    HD_GUARDED(rc, &s->cancel.flag, err, plan(s, p, err));
+    if (rc != 0)
+        api_program_leave(p);
+    else
+        s->programs[side] = p;
+    return rc;
+}
+
+int api_statement_emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err)
+{
+    int rc = 0;
+    if (!p->plain.emitted)
+        HD_GUARDED(rc, &s->cancel.flag, err, emit_code(p, &p->plain, err));
+    return rc;
+}
+
+void api_statement_use(struct heddle_statement *s, enum pl_side side)
+{
+    if (s->program == s->programs[side])
+        return;
+    if (s->program) { /* a report would ask the other backend about it */
+        forget_execution(s);
+        s->executed = false;
+    }
+    s->program = s->programs[side];
+    s->backend = s->program->backend;
 }
 
 int api_program_emit(struct heddle_statement *s, struct hd_err *err)
 {
     HD_TRY(api_statement_ready(s, err));
-    if (s->program.pl)
-        return 0;
-    int rc;
-    struct api_program p = {0};
-    hd_arena_init(&p.arena);
-    HD_GUARDED(rc, &s->cancel.flag, err, emit(s, &p, err));
-    if (rc != 0) {
-        hd_arena_release(&p.arena);
-        return -1;
+    if (!s->program && s->automatic.on) {
+        HD_TRY(api_auto_choose(s, false, err));
+    } else if (!s->program) {
+        HD_TRY(api_statement_plan(s, s->backend->side, err));
+        api_statement_use(s, s->backend->side);
     }
-    s->program = p;
-    s->program.pl->arena = &s->program.arena; /* it moved */
-    return 0;
+    return api_statement_emit(s, s->program, err);
 }
 
 /* Compiles the code, or finds it compiled. */
@@ -445,11 +542,11 @@ static int run_code(struct heddle_statement *s, const struct api_code *c, struct
  * caches as any further one does. */
 static int count(struct heddle_statement *s, struct hd_err *err)
 {
-    struct api_program *p = &s->program;
+    struct api_program *p = s->program;
     p->counted.counts = true;
     if (!p->counted.emitted) {
         int rc;
-        HD_GUARDED(rc, &s->cancel.flag, err, emit_code(s, p, &p->counted, err));
+        HD_GUARDED(rc, &s->cancel.flag, err, emit_code(p, &p->counted, err));
         if (rc != 0)
             return -1;
     }
@@ -463,8 +560,8 @@ static int count(struct heddle_statement *s, struct hd_err *err)
 int api_statement_execute(struct heddle_statement *s, const struct api_output *out, struct hd_err *err)
 {
     struct api_times *t = &s->timed.times;
-    struct api_program *p = &s->program;
     HD_TRY(api_program_emit(s, err));
+    struct api_program *p = s->program;
     bool counts = s->profile && !s->has_counts;
     if (counts)
         HD_TRY(count(s, err));
@@ -481,14 +578,18 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     return rc;
 }
 
+static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+}
+
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(s, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    struct api_output rows = {.stream = out};
-    return api_statement_finish(s, api_statement_execute(s, &rows, &e), &e, err);
+    return api_statement_finish(s, api_auto_execute(s, execute, out, &e), &e, err);
 }
 
 void heddle_statement_cancel(heddle_statement *s)

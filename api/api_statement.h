@@ -6,11 +6,13 @@
 #include "api/api_internal.h"
 #include "codegen/cuda_source.h"
 #include "frontend/plan.h"
-#include "planner/pipeline.h"
+#include "planner/choice.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/traffic.h"
 #include "runtime/gpu/gpu.h"
+
+enum api_gpu_state { API_GPU_UNTRIED, API_GPU_OPENING, API_GPU_OPEN, API_GPU_NONE };
 
 /* The executor's part of a context, made when the first statement is prepared. */
 struct api_engine {
@@ -19,14 +21,19 @@ struct api_engine {
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */
     struct api_gpu_slot {
-        struct rt_gpu *gpu;  /* NULL: not opened yet, or there is none */
-        bool tried;
-        struct hd_err error; /* why there is none */
+        pthread_mutex_t lock; /* whoever opens it has it */
+        _Atomic enum api_gpu_state state;
+        struct rt_gpu *gpu;   /* OPEN */
+        struct hd_err error;  /* NONE: why */
     } gpus[RT_MAX_DEVICES];
+    struct api_history *history;       /* of plans that `auto` chose for (api_history.h) */
+    struct api_background *background; /* what is done behind executions (api_background.h) */
 };
 
 /* Of a context, made at the first call. */
 int api_engine_get(heddle_context *c, struct api_engine **out, struct hd_err *err);
+/* Nothing that is done behind executions uses the database afterwards. */
+void api_engine_leave(heddle_context *c, const heddle_database *db);
 /* The GPU that a schedule calls device `number`, opened at the first call; 0 is the context's. RESOURCE with the
  * reason if there is none. */
 int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err);
@@ -45,16 +52,24 @@ struct api_code {
     double codegen_ms; /* until an execution has reported it */
 };
 
-/* What planning and code generation made of the plan with its present parameters. */
+struct api_backend;
+
+/* What planning and code generation made of the plan with its parameters. A statement has one for each backend that it may
+ * run on; what is done behind executions has a reference, too, and changes nothing in it. */
 struct api_program {
+    atomic_int refs;
+    const struct api_backend *backend;
+    struct api_engine *engine;
+    struct api_snapshot *tables; /* that it names */
     struct hd_arena arena;
-    struct pl_program *pl;  /* NULL: nothing here */
+    struct pl_program *pl;
     struct api_code plain;
     struct api_code counted; /* with profile */
-    struct rt_gpu *gpu;      /* where the code is, on a GPU */
-    uint64_t *room;          /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
-    double plan_ms;          /* until an execution has reported it */
+    struct rt_gpu *gpu; /* where the code is, on a GPU */
+    uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
+    double plan_ms; /* until an execution has reported it */
 };
+void api_program_leave(struct api_program *p); /* one reference less; NULL is fine */
 
 struct api_times {
     double plan, codegen, open, compile, transfer, execute, result;
@@ -67,7 +82,16 @@ struct api_execution {
     struct rt_exec_stats stats;
 };
 
-struct api_backend;
+/* Of a statement whose backend is chosen execution by execution (api_auto.c). */
+struct api_auto {
+    bool on, deterministic;
+    bool kept; /* deterministic, and there was an execution: it stays where that ran */
+    uint64_t key; /* of its plan, in the history */
+    struct pl_choice_in in;
+    struct pl_choice choice; /* of `in` */
+    bool compared; /* both are there */
+    char trouble[200]; /* why the GPU is out of the question; empty: it is not */
+};
 
 struct heddle_statement {
     heddle_database *db;
@@ -75,8 +99,11 @@ struct heddle_statement {
     struct api_engine *engine;
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
-    struct api_program program;
-    const struct api_backend *backend;
+    const struct api_backend *backend; /* that it runs on; with automatic.on until the next choice */
+    struct api_program *program; /* for that backend, one of `programs`; NULL: nothing was planned yet */
+    struct api_program *programs[PL_SIDES];
+    struct api_auto automatic;
+    char why[320]; /* it is that backend */
     enum rt_balance balance;
     enum pl_tier tier;
     uint32_t fws_threshold, gpu_warps, gpu_block;
@@ -86,9 +113,9 @@ struct heddle_statement {
     double read_ms; /* reading the plan, until a program has taken it over */
     struct rt_cancel cancel;
     bool executed;
-    struct api_execution timed;   /* the last one, of code that counts nothing */
+    struct api_execution timed; /* the last one, of code that counts nothing */
     struct api_execution counted; /* with profile: one before it, of code that counts; of the same program */
-    bool has_counts;              /* there is one */
+    bool has_counts; /* there is one */
     struct rt_memory_model memory; /* of what they ran on; with profile */
     struct rt_spec *stats_spec; /* the program that they are about; NULL: gone */
 };
@@ -105,8 +132,14 @@ static inline struct cg_options api_codegen_options(bool profile)
 #endif
     return o;
 }
-/* Plans, and emits the code that counts nothing, unless that was done since the last binding. */
+/* Plans for a backend, unless that was done since the last binding. */
+int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_err *err);
+/* Emits the code of a planned program that counts nothing, unless it is there. */
+int api_statement_emit(struct heddle_statement *s, struct api_program *p, struct hd_err *err);
+/* The program that runs next, planned and emitted. Chooses the backend, if there is a choice and no execution yet. */
 int api_program_emit(struct heddle_statement *s, struct hd_err *err);
+/* From now on it is this program, with its backend. */
+void api_statement_use(struct heddle_statement *s, enum pl_side side);
 /* The end of every public function that may be cancelled: as api_finish, and once that was
  * reported, the cancel is over. */
 int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out);

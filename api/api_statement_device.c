@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_auto.h"
 #include "api/api_backend.h"
 #include "runtime/base/fault.h"
 
@@ -47,7 +48,7 @@ static int execute_on_host(struct heddle_statement *s, struct ArrowDeviceArraySt
     return 0;
 }
 
-static int execute(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err)
+static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
     return s->backend->on_device ? s->backend->on_device(s, out, err) : execute_on_host(s, out, err);
 }
@@ -58,5 +59,5 @@ int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArray
     API_NEED(s, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_statement_finish(s, execute(s, out, &e), &e, err);
+    return api_statement_finish(s, api_auto_execute(s, execute, out, &e), &e, err);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_auto.h"
 #include "api/api_backend.h"
 #include "planner/physical.h"
 #include "runtime/base/show.h"
@@ -18,7 +19,7 @@ static int show_plan(struct heddle_statement *s, struct hd_strbuf *out, struct h
 static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
-    const struct pl_program *pl = s->program.pl;
+    const struct pl_program *pl = s->program->pl;
     if (!s->has_counts || !s->executed || s->stats_spec != pl->spec) {
         pl_print(out, pl, NULL);
         return 0;
@@ -33,19 +34,20 @@ static int show_pipelines(struct heddle_statement *s, struct hd_strbuf *out, str
 static int show_physical(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
-    pl_physical_print(out, s->program.pl);
+    pl_physical_print(out, s->program->pl);
     return 0;
 }
 
 static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
     HD_TRY(api_program_emit(s, err));
-    rt_spec_print(out, s->program.pl->spec);
+    rt_spec_print(out, s->program->pl->spec);
     return 0;
 }
 
 static const struct api_stage stages[] = {
-    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines}, {"spec", show_spec}, {0},
+    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines},
+    {"spec", show_spec}, {"backend", api_auto_show},  {0},
 };
 
 static int show(const struct api_stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
@@ -223,6 +225,7 @@ static int write_report(const struct heddle_statement *s, char **json)
     const struct api_times *t = &s->timed.times;
     hd_strbuf_init(&b);
     hd_strbuf_addf(&b, "{\"version\":%d,\"backend\":\"%s\"", REPORT_VERSION, s->backend->name);
+    api_auto_report(&b, s);
     s->backend->report(&b, s);
     hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan, t->codegen, t->open);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,

@@ -154,7 +154,7 @@ typedef struct heddle_options {
     uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
-    const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
+    const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
 } heddle_options;
@@ -171,7 +171,12 @@ static inline void heddle_options_init(heddle_options *o)
  * $HEDDLE_COMPILER names ("none": no process), else heddle-nvrtc beside the program or the library or
  * as installed. It ends with the context or with the program, and is waited for. */
 HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out, heddle_error **err);
+/* Statements, databases and writers are freed before. Waits for threads of the context, which may be opening a GPU or in the
+ * middle of a compilation. */
 HEDDLE_API void heddle_context_free(heddle_context *c);
+/* 1: the context is getting a GPU ready behind executions of backend auto, which heddle_context_free would wait for: a
+ * process that ends anyway may leave it. 0: it is not. */
+HEDDLE_API int heddle_context_busy(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
 
@@ -255,17 +260,18 @@ typedef struct heddle_statement_options {
     size_t struct_size; /* as in heddle_options */
     const char *backend; /* NULL: the context's */
     const char *balance; /* NULL or "auto", or a name of templates/balances.cuh, such as "nifs+aws" (CUDA) */
-    int threads;         /* 0: the context's */
+    int threads; /* 0: the context's */
     uint64_t memory_limit; /* 0: the context's */
-    int profile;         /* heddle_execute also runs code that counts rows, once for a plan's values and before the
+    int profile; /* heddle_execute also runs code that counts rows, once for a plan's values and before the
                             execution that it times; the report has both */
-    int no_cache;        /* compile even if cached */
+    int no_cache; /* compile even if cached */
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
-    uint32_t gpu_warps;     /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
+    uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
     const char *tier; /* of a CPU's code. NULL or "auto": begin with code without optimisation, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
+    int deterministic; /* with backend auto: all executions of the statement run where the first one did */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)
@@ -307,10 +313,10 @@ HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out,
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, physical, pipelines, spec, backend, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
-/* JSON: times in ms of the last execution and the backend that ran:
- * {"version","backend","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+/* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
+ * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);

@@ -10,6 +10,8 @@
 #              may run side by side
 #   answers    SF 1: TPC-H validation, JCC-H normal and skewed against the stored answers; SF 10: both
 #              suites against the CPU backend
+#   first      SF 1 and 10: the first execution of each query of TPC-H in a new process with an empty cache under cpu,
+#              cuda and auto, and where auto goes on
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
 #   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
 #   ssb        the Star Schema Benchmark: SF 1 against the stored answers; times at SF 100 (25 GB of disk), and its
@@ -132,6 +134,13 @@ stage_answers() {
     step answers-jcch-sf1-skewed stored jcch skewed
     step answers-tpch-sf10 compared tpch 10 validation
     step answers-jcch-sf10 compared jcch 10 normal,skewed
+}
+
+stage_first() {
+    for sf in 1 10; do
+        step "first-tpch-sf$sf" python3 tests/gpu/first.py --heddle "$heddle" --db "$(database tpch "$sf")" \
+            --out "$report/first-tpch-sf$sf.json"
+    done
 }
 
 timed() { # SUITE SF CLASS
@@ -286,7 +295,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | bench10 | bench100 | ssb | states | fragments | joins | operators | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | joins | operators | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

@@ -128,17 +128,34 @@ static const char *text_of(const cJSON *run, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, key));
 }
 
-/* What the queries ran on: the same for all. */
+/* Of all runs, how many were on a backend; *device: the name of its device, if it has one. */
+static int count_runs(const struct bench_results *all, const char *backend, const char **device)
+{
+    int n = 0;
+    for (int i = 0; i < all->n; i++) {
+        const cJSON *run;
+        cJSON_ArrayForEach(run, all->at[i].runs)
+        {
+            if (strcmp(text_of(run, "backend"), backend) != 0)
+                continue;
+            n++;
+            *device = text_of(run, "device");
+        }
+    }
+    return n;
+}
+
+/* What the queries ran on, and how often where it was not the same for all. */
 static void print_backend(const struct bench_results *all, FILE *f)
 {
-    for (int i = 0; i < all->n; i++) {
-        const cJSON *run = cJSON_GetArrayItem(all->at[i].runs, 0);
-        const char *device = text_of(run, "device");
-        if (all->at[i].status != BENCH_OK)
-            continue;
-        fprintf(f, "Backend %s%s%s.\n", text_of(run, "backend"), device ? ", " : "", device ? device : "");
-        return;
-    }
+    const char *gpu = NULL, *none = NULL;
+    int on_cpu = count_runs(all, "cpu", &none), on_gpu = count_runs(all, "cuda", &gpu);
+    if (on_cpu && on_gpu)
+        fprintf(f, "Backends cpu (%d runs) and cuda, %s (%d).\n", on_cpu, gpu, on_gpu);
+    else if (on_cpu)
+        fputs("Backend cpu.\n", f);
+    else if (on_gpu)
+        fprintf(f, "Backend cuda, %s.\n", gpu);
 }
 
 static struct answers {

@@ -144,6 +144,8 @@ void cli_nothing_to_undo(bool so);
 /* That was so at some time: work that cannot be interrupted may still go on, and must not be waited
  * for. */
 bool cli_was_stopped(void);
+/* Likewise: such work goes on although nobody stopped the command. */
+void cli_leave(void);
 /* A heddle_progress_fn: draws a bar if standard error is a terminal; cancels when interrupted. */
 int cli_progress(void *user, double fraction, const char *what);
 /* Wipes the bar. */

@@ -144,6 +144,11 @@ bool cli_stopped(void)
     return cli_interrupted() || atomic_load_explicit(&timed_out, memory_order_relaxed);
 }
 
+void cli_leave(void)
+{
+    was_stopped = true;
+}
+
 bool cli_was_stopped(void)
 {
     return was_stopped;

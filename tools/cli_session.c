@@ -32,9 +32,12 @@ int cli_session_open(const struct cli_args *a, struct cli_session *s, struct cli
     return 0;
 }
 
-/* A compiler that was left may take long to end; the process need not wait for it (main.c). */
+/* A compiler that was left, or a GPU that opens behind the last execution, may take long; the process need not wait for
+ * it (main.c). */
 void cli_session_close(struct cli_session *s)
 {
+    if (heddle_context_busy(s->context))
+        cli_leave();
     if (cli_was_stopped())
         return;
     cli_nothing_to_undo(true); /* the context waits for code that goes into the cache */
@@ -54,6 +57,7 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     o->profile = cli_given(a, CLI_PROFILE);
     o->no_cache = cli_given(a, CLI_NO_CACHE);
     o->tier = cli_text(a, CLI_TIER);
+    o->deterministic = cli_given(a, CLI_DETERMINISTIC);
 }
 
 int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,

@@ -151,6 +151,7 @@ static void statement_options(const struct adbc_options *o, heddle_statement_opt
     out->profile = adbc_option_bool(o, ADBC_OPT_PROFILE);
     out->tier = adbc_option_text(o, ADBC_OPT_TIER);
     out->no_cache = adbc_option_bool(o, ADBC_OPT_NO_CACHE);
+    out->deterministic = adbc_option_bool(o, ADBC_OPT_DETERMINISTIC);
 }
 
 /* A heddle_statement that a cancel finds from now on. */

@@ -23,7 +23,7 @@ def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_l
     """Opens the database in a directory, or without a path an empty one in memory.
 
     `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
-    `backend`: "auto", "cpu" or "cuda". `cache_dir`: of compiled plans, "" for none. `trust`: files are not verified.
+    `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `cache_dir`: of compiled plans, "" for none. `trust`: files are not verified.
     `no_mmap`: files are read at first use, not mapped.
 
     >>> import heddle
@@ -160,9 +160,13 @@ class Connection:
         """
         return self.prepare(plan, profile=profile).run(params, **named)
 
-    def prepare(self, plan: Plan, *, profile: bool = False) -> Statement:
-        """A statement that can be run many times, with other parameters: it is read and compiled once."""
-        return Statement(self, read_plan(plan), profile=profile)
+    def prepare(self, plan: Plan, *, profile: bool = False, deterministic: bool = False) -> Statement:
+        """A statement that can be run many times, with other parameters: it is read and compiled once.
+
+        `deterministic`: with backend "auto" every run is on the backend of the first one, so that sums of floats have
+        the same last digits and rows without an order come in the same.
+        """
+        return Statement(self, read_plan(plan), profile=profile, deterministic=deterministic)
 
     def sql(self, query: str, params: Params = None, *, profile: bool = False, **named: Any) -> Result:
         """Runs a query in SQL; needs `pip install heddle[sql]`, which brings DataFusion to read it.
@@ -177,11 +181,11 @@ class Connection:
         """
         return self.prepare_sql(query, profile=profile).run(params, **named)
 
-    def prepare_sql(self, query: str, *, profile: bool = False) -> Statement:
-        """A statement of a query in SQL."""
+    def prepare_sql(self, query: str, *, profile: bool = False, deterministic: bool = False) -> Statement:
+        """A statement of a query in SQL; `deterministic` as of `prepare`."""
         self._db.get()  # not in a child process, where DataFusion's threads are not either
         plan, names = self._planner().plan(query)
-        return Statement(self, plan, names=names, profile=profile)
+        return Statement(self, plan, names=names, profile=profile, deterministic=deterministic)
 
     def _planner(self):
         with self._lock:
@@ -191,7 +195,7 @@ class Connection:
             return self._sql
 
     def explain(self, query: Plan, stages: str = "plan", params: Params = None, **named: Any) -> str:
-        """What is made of a plan, or of a query in SQL: a comma list of plan, physical, pipelines, spec, llvm,
+        """What is made of a plan, or of a query in SQL: a comma list of plan, physical, pipelines, spec, backend, llvm,
         llvm-opt, asm, cuda, ptx.
 
         >>> import heddle
@@ -300,11 +304,13 @@ class Statement:
     [3, 2, 1]
     """
 
-    def __init__(self, con: Connection, plan: bytes, *, names: Sequence[str] | None = None, profile: bool = False):
+    def __init__(self, con: Connection, plan: bytes, *, names: Sequence[str] | None = None, profile: bool = False,
+                 deterministic: bool = False):
         lib = native.lib
         self._names = names  # of a query's named parameters, in the order in which the plan numbers them
         self._lock = threading.Lock()
-        options = native.StatementOptions(struct_size=ctypes.sizeof(native.StatementOptions), profile=int(profile))
+        options = native.StatementOptions(struct_size=ctypes.sizeof(native.StatementOptions), profile=int(profile),
+                                          deterministic=int(deterministic))
         self._owner = native.Owner(lib.heddle_statement_free, con._db)
         db, handle = con._db.get(), ctypes.byref(self._owner.handle)
         native.call(lib.heddle_statement_new, db, ctypes.byref(options), handle)

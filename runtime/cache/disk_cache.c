@@ -194,6 +194,14 @@ bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct
     return ok;
 }
 
+bool rt_disk_cache_has(const struct rt_disk_cache *c, struct rt_cache_key key)
+{
+    char name[NAME_SIZE];
+    struct stat st;
+    entry_name(key, name);
+    return fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
 /* ---- Eviction -------------------------------------------------------------------------- */
 
 struct entry {

@@ -32,6 +32,8 @@ void rt_disk_cache_release(struct rt_disk_cache *c);
 
 /* False: no entry, or a damaged one. On success *parts is a heap array of *n objects. */
 bool rt_disk_cache_load(struct rt_disk_cache *c, struct rt_cache_key key, struct rt_bytes **parts, int *n);
+/* Whether there is a file for it, which may be damaged. */
+bool rt_disk_cache_has(const struct rt_disk_cache *c, struct rt_cache_key key);
 /* Best effort: a full disk or a lost race only means that the next process compiles again.
  * Removes the entries unused for longest while all together exceed the limit. */
 void rt_disk_cache_store(struct rt_disk_cache *c, struct rt_cache_key key, const struct rt_bytes *parts, int n);

@@ -287,7 +287,8 @@ bool rt_thread_pool_delegate(struct rt_thread_pool *c, struct rt_thread_pool_job
                              const struct hd_stop *stop, void (*free_context)(void *context))
 {
     pthread_mutex_lock(&c->lock);
-    if (!hire(c, c->busy + n)) {
+    /* Beside all that others want, some of whom may have none yet; what runs of theirs is counted twice. */
+    if (!hire(c, c->busy + c->entrusted + n)) {
         pthread_mutex_unlock(&c->lock);
         job->run(job->context, 0);
         return true;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char LIBRARY[] = "libcuda.so.1";
 
@@ -61,6 +62,12 @@ int rt_driver_get(const struct rt_driver **out, struct hd_err *err)
     pthread_once(&once, open_once);
     *out = &driver;
     return opened ? 0 : hd_err_set(err, failure.class, failure.file, failure.line, NULL, "%s", failure.message);
+}
+
+/* Of Linux, and of Linux under Windows. */
+bool rt_driver_has_device_files(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 void rt_driver_error(const struct rt_driver *d, int code, char *text, size_t n)

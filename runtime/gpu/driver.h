@@ -60,6 +60,8 @@ struct rt_driver {
 /* The driver, opened and initialised once per process. RESOURCE with the reason if there is none,
  * the same every time: no library, no device, a driver that is too old. */
 int rt_driver_get(const struct rt_driver **out, struct hd_err *err);
+/* False: the system has no device of NVIDIA's, which is known without loading the driver. */
+bool rt_driver_has_device_files(void);
 /* "CUDA_ERROR_INVALID_VALUE: invalid argument"; static text of the driver, cut to n. */
 void rt_driver_error(const struct rt_driver *d, int code, char *text, size_t n);
 

@@ -71,20 +71,32 @@ static int revive(struct rt_gpu *g, struct hd_err *err)
     return rc;
 }
 
+bool rt_gpu_lock_within(struct rt_gpu *g, long ns)
+{
+    struct timespec t;
+#if defined(__SANITIZE_THREAD__) /* which does not know the call below */
+    clock_gettime(CLOCK_REALTIME, &t);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &t);
+#endif
+    t.tv_nsec += ns;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+#if defined(__SANITIZE_THREAD__)
+    return pthread_mutex_timedlock(&g->lock, &t) == 0;
+#else
+    return pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC, &t) == 0;
+#endif
+}
+
 /* Other executions may take long. */
 static int lock_or_cancel(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err)
 {
-    while (!hd_stopped(stop)) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += LOOK_NS;
-        if (t.tv_nsec >= 1000000000) {
-            t.tv_sec++;
-            t.tv_nsec -= 1000000000;
-        }
-        if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC, &t) == 0)
+    while (!hd_stopped(stop))
+        if (rt_gpu_lock_within(g, LOOK_NS))
             return 0;
-    }
     return HD_FAIL(err, CANCELLED, NULL, "cancelled");
 }
 

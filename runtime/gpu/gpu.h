@@ -50,6 +50,20 @@ enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */
 
+/* What of a program is on the device: what `auto` asks before it chooses. */
+struct rt_gpu_ready {
+    enum rt_cached code; /* the least of its sources, fixed kernels among them; RT_COMPILED: it is to be compiled */
+    uint64_t upload;     /* bytes of tables that it reads and that are not there */
+    bool fits;           /* all that it reads of tables does */
+};
+/* Bytes of all that it reads of tables. */
+uint64_t rt_gpu_table_bytes(const struct rt_spec *spec);
+/* False: others have the device for longer than a millisecond. */
+bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_ready *out);
+/* Uploads what is not there, part by part, as long as there is room that nothing else has. Others use the device between
+ * two parts. CANCELLED once stop is set. */
+int rt_gpu_fetch(struct rt_gpu *g, const struct rt_spec *spec, const struct hd_stop *stop, struct hd_err *err);
+
 /* A further device of an execution, with the program's kernels there. */
 struct rt_gpu_peer {
     struct rt_gpu *g;
@@ -61,15 +75,15 @@ struct rt_gpu_run_options {
     struct rt_gpu_columns **columns; /* not NULL: the result becomes columns on the device, and no rows */
     const struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule: as many as it names. Executions list
                                         devices in one order */
-    bool profile;  /* the code counts rows and what warps do */
+    bool profile; /* the code counts rows and what warps do */
     bool timeline; /* stats has spans and the time of each finish, by events around them */
     int threads; /* of the host, for verifying checksums */
     struct rt_thread_pool *thread_pool;
-    uint64_t memory_limit;    /* of this execution's states; 0: none but the device's */
+    uint64_t memory_limit; /* of this execution's states; 0: none but the device's */
     const struct hd_stop *stop; /* may be NULL */
-    uint32_t fws_threshold;   /* children of a node that stay with its warp under FWS; 0: usual */
-    uint32_t warps;           /* of a grid, in whole blocks; 0: what suits device and source */
-    uint32_t scan_warps;      /* for tests of sharing: warps from this number on take nothing from the source;
+    uint32_t fws_threshold; /* children of a node that stay with its warp under FWS; 0: usual */
+    uint32_t warps; /* of a grid, in whole blocks; 0: what suits device and source */
+    uint32_t scan_warps; /* for tests of sharing: warps from this number on take nothing from the source;
                                  0: all do */
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
                                  none; the next one of the program begins with as much, and so does one of

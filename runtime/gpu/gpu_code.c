@@ -5,7 +5,6 @@
 #include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
-#include "templates/embed.h"
 
 enum {
     FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
@@ -166,20 +165,10 @@ static void store_job(struct rt_gpu *g, const struct job *j)
 
 /* ---- fixed kernels --------------------------------------------------------------------- */
 
-/* templates/finish/<module>.cu */
-static const char *fixed_text(const char *module)
-{
-    size_t n = strlen(module);
-    for (int i = 0; i < hdd_ntemplates; i++)
-        if (strncmp(hdd_templates[i].name, module, n) == 0 && strcmp(hdd_templates[i].name + n, ".cu") == 0)
-            return hdd_templates[i].text;
-    HD_BUG("%s.cu is not embedded", module);
-}
-
 static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_module **out, struct hd_err *err)
 {
     struct job j;
-    job_init(g, &j, module, fixed_text(module));
+    job_init(g, &j, module, rt_gpu_fixed_text(module));
     *out = rt_gpu_module_find(g, j.key);
     if (*out)
         return 0;
@@ -297,7 +286,7 @@ static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct comp
     int n = rt_gpu_fixed_modules(spec, names);
     for (int i = 0; i < n; i++) {
         struct job j;
-        job_init(g, &j, names[i], fixed_text(names[i]));
+        job_init(g, &j, names[i], rt_gpu_fixed_text(names[i]));
         struct rt_gpu_module *m = rt_gpu_module_find(g, j.key);
         if (m)
             rt_gpu_module_leave(m);
@@ -338,7 +327,7 @@ static bool find_stored(struct rt_gpu *g, struct compilation *batch)
         struct job j;
         if (!((libraries & ~batch->libraries) >> i & 1))
             continue;
-        job_init(g, &j, library_names[i], fixed_text(library_names[i]));
+        job_init(g, &j, library_names[i], rt_gpu_fixed_text(library_names[i]));
         image_from_disk(g, &j);
         add_job(batch, &j, LIBRARY - i);
     }

@@ -1,6 +1,9 @@
 /* Which fixed kernels a program needs: known from its states before it runs, so that they are
  * compiled beside the pipelines and not when their turn comes. */
+#include <string.h>
+
 #include "runtime/gpu/gpu_order.h"
+#include "templates/embed.h"
 
 /* Rows that pipelines bring, as far as the planner knows. */
 static double expected(const struct rt_spec *spec, int state)
@@ -154,4 +157,13 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_
         if (all[i].needed)
             names[k++] = all[i].name;
     return k;
+}
+
+const char *rt_gpu_fixed_text(const char *module)
+{
+    size_t n = strlen(module);
+    for (int i = 0; i < hdd_ntemplates; i++)
+        if (strncmp(hdd_templates[i].name, module, n) == 0 && strcmp(hdd_templates[i].name + n, ".cu") == 0)
+            return hdd_templates[i].text;
+    HD_BUG("%s.cu is not embedded", module);
 }

@@ -8,6 +8,7 @@
  *   gpu_modules.c  code that is loaded
  *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
+ *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_pool.c     device memory that is kept for the next who asks
  *   gpu_memory.c   an execution's memory, of the pool, accounted against its limit
@@ -47,6 +48,8 @@ struct rt_gpu {
     struct rt_gpu_modules *modules;
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
+/* Takes the lock if it is free within so many nanoseconds, less than a second. */
+bool rt_gpu_lock_within(struct rt_gpu *g, long ns);
 void rt_gpu_enter(struct rt_gpu *g); /* lock, and the device for this thread */
 /* Likewise; a lost device is made anew before. CANCELLED if stop (may be NULL) is set while others have it. */
 int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *err);
@@ -145,6 +148,11 @@ void rt_gpu_residents_begin(struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
  * the table has none; uploaded if it is not there. */
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err);
+/* Bytes of device memory that an argument's part takes: 0 if the table has none, or is on a device itself. */
+uint64_t rt_gpu_resident_bytes(const struct rt_arg *a);
+bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a);
+/* Uploads the part if it is not there, unless something else would have to go: then room is false. */
+int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err);
 /* Frees the least recently used ones, at least n bytes. False: there are not as many. */
 bool rt_gpu_evict(struct rt_gpu *g, size_t n);
 
@@ -212,6 +220,8 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
 enum { RT_FIXED_MAX = 21 };
 /* Modules that the program's states will most probably need; the others are compiled when they are. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MAX]);
+/* templates/finish/<module>.cu */
+const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 

@@ -143,6 +143,14 @@ void rt_gpu_modules_drop_unused(struct rt_gpu *g)
     module_free(g, m);
 }
 
+enum rt_cached rt_gpu_module_where(const struct rt_gpu *g, struct rt_cache_key key)
+{
+    for (const struct rt_gpu_module *m = g->modules->list; m; m = m->next)
+        if (same_key(m->key, key))
+            return RT_CACHED_MEMORY;
+    return g->modules->has_disk && rt_disk_cache_has(&g->modules->disk, key) ? RT_CACHED_DISK : RT_COMPILED;
+}
+
 int rt_gpu_module_load(struct rt_gpu *g, struct rt_cache_key key, const struct rt_bytes *image,
                        struct rt_gpu_module **out, struct hd_err *err)
 {

@@ -27,6 +27,8 @@ struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text);
 
 /* One more user of a module that is loaded; it becomes the most recently used. NULL: it is not. */
 struct rt_gpu_module *rt_gpu_module_find(struct rt_gpu *g, struct rt_cache_key key);
+/* Where code of the source is: loaded, on disk, or nowhere (RT_COMPILED). */
+enum rt_cached rt_gpu_module_where(const struct rt_gpu *g, struct rt_cache_key key);
 /* The image becomes a module with one user. */
 int rt_gpu_module_load(struct rt_gpu *g, struct rt_cache_key key, const struct rt_bytes *image,
                        struct rt_gpu_module **out, struct hd_err *err);

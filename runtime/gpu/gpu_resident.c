@@ -187,13 +187,10 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
     return ops->upload(g->d, piece->address, part->p, n, err);
 }
 
-static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key, struct resident **out,
-                  struct hd_err *err)
+/* The piece becomes the part's, or is given back. */
+static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct key key, struct resident **out,
+                struct hd_err *err)
 {
-    struct rt_piece piece;
-    while (!rt_gpu_pool_alloc(g->pool, (size_t)part.padded, &piece))
-        if (!rt_gpu_evict(g, (size_t)part.padded))
-            return no_room(g, a, part, err);
     *out = NULL;
     if (fill(g, &piece, &part, err) == 0) {
         *out = add(g->residents, key);
@@ -208,10 +205,25 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
     return 0;
 }
 
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key, struct resident **out,
+                  struct hd_err *err)
+{
+    struct rt_piece piece;
+    while (!rt_gpu_pool_alloc(g->pool, (size_t)part.padded, &piece))
+        if (!rt_gpu_evict(g, (size_t)part.padded))
+            return no_room(g, a, part, err);
+    return keep(g, piece, part, key, out, err);
+}
+
+static struct key key_of(const struct rt_arg *a)
+{
+    return (struct key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
+}
+
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = part_of(a);
-    struct key key = {a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
+    struct key key = key_of(a);
     struct resident *r = find(g->residents, key);
     *address = 0;
     if (!part.p)
@@ -225,4 +237,26 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
     r->used = g->residents->now;
     *address = r->piece.address;
     return 0;
+}
+
+/* ---- before an execution needs them ---------------------------------------------------- */
+
+uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
+{
+    struct part part = part_of(a);
+    return part.p && !a->table->device ? part.padded : 0;
+}
+
+bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)
+{
+    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, key_of(a));
+}
+
+int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err)
+{
+    struct resident *r;
+    struct rt_piece piece;
+    bool there = rt_gpu_is_resident(g, a);
+    *room = there || rt_gpu_pool_alloc(g->pool, (size_t)rt_gpu_resident_bytes(a), &piece);
+    return there || !*room ? 0 : keep(g, piece, part_of(a), key_of(a), &r, err);
 }

@@ -155,6 +155,14 @@ CALL(heddle_database_drop)
     heddle_database_free(db);
     return rc;
 }
+CALL(heddle_context_busy)
+{
+    heddle_context *c = new_context();
+    int busy = heddle_context_busy(ARG(0, c));
+    (void)err;
+    heddle_context_free(c);
+    return busy;
+}
 CALL(heddle_database_table_count)
 {
     heddle_database *db = new_database_of_one();
@@ -409,6 +417,7 @@ CALL(heddle_statement_report)
     X(heddle_options_init_sized, "o") \
     X(heddle_context_new, "o!") \
     X(heddle_context_free, "o") \
+    X(heddle_context_busy, "o") \
     X(heddle_context_info, "!!") \
     X(heddle_database_open, "!o!") \
     X(heddle_database_free, "o") \

@@ -1,0 +1,30 @@
+/* What executions of plans took on either backend, of those that `auto` chooses for. Statements of the same plan share it, so
+ * that a query which is prepared anew each time settles on the faster backend, too. Any thread; of bounded size. */
+#ifndef HEDDLE_API_HISTORY_H
+#define HEDDLE_API_HISTORY_H
+
+#include "planner/choice.h"
+
+struct api_history;
+struct api_history *api_history_new(void); /* NULL: no memory */
+void api_history_free(struct api_history *h); /* NULL is fine */
+
+/* Of a plan's bytes on a database. */
+uint64_t api_history_key(const void *db, const void *plan, size_t size);
+
+/* What is known of a plan. All 0 but `last`: nothing. */
+struct api_past {
+    double measured[PL_SIDES]; /* as in pl_choice_in: the least of the last executions */
+    enum pl_side last;
+    bool compiled; /* the CPU's code is in memory */
+    bool prepared; /* what could be brought to the GPU was */
+    char trouble[200]; /* why the GPU does not get it any more; empty: it may */
+};
+void api_history_get(struct api_history *h, uint64_t key, struct api_past *out);
+
+void api_history_ran(struct api_history *h, uint64_t key, enum pl_side side, double measured);
+void api_history_prepared(struct api_history *h, uint64_t key);
+/* The GPU could not take the plan. After a few plans in a row it is asked for none any more. */
+void api_history_failed(struct api_history *h, uint64_t key, const char *why);
+
+#endif

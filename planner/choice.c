@@ -1,0 +1,120 @@
+#include "planner/choice.h"
+
+#include <stdio.h>
+
+/* ---- what the model knows of machines, in milliseconds --------------------------------- */
+
+/* Opening a GPU takes 220 to 270 ms once in a process (docs/performance.md, "Plan and code generation"). */
+static const double open_ms = 250;
+/* NVRTC, sources side by side: 100 ms and what the largest kernel is long; the median query of TPC-H 200 to 290, the
+ * slowest 360 to 570. From the cache on disk 1.2 ms, at most 2.5. */
+static const double gpu_compile_ms = 100, gpu_compile_ms_of_code = 2.5, gpu_stored_ms = 2.5;
+/* LLVM on two threads: 9.4 ms (TPC-H Q6) to 85 (Q21), of that emission 0.2 to 0.6. */
+static const double cpu_compile_ms = 10, cpu_compile_ms_of_code = 0.3, cpu_stored_ms = 1;
+/* Mapped files are pageable: 9 GB/s to an H200 (56 from page-locked memory). */
+static const double upload_bytes_of_ms = 9e6;
+/* Others' executions, of which it is known only that one is not over yet. */
+static const double busy_ms = 20;
+/* Launches, the check of states, reading the result: TPC-H at SF 1 takes 0.3 ms a query. */
+static const double gpu_ms = 0.1, gpu_ms_of_pipeline = 0.03;
+/* Threads are woken for each pipeline. */
+static const double cpu_ms = 0.02, cpu_ms_of_pipeline = 0.01;
+/* Of an H200, which planner/work.c tells times of; slower memory makes kernels slower. */
+static const double large_bandwidth = 4.8e12;
+/* A change of sides must gain a fifth, and what two clocks cannot tell apart is no gain. */
+static const double gain = 0.8, noise_ms = 0.02;
+
+static double gpu_model_ms(const struct pl_choice_in *in)
+{
+    const struct pl_work *w = &in->work[PL_GPU];
+    double slower = in->bandwidth > 0 ? large_bandwidth / in->bandwidth : 1;
+    return gpu_ms + gpu_ms_of_pipeline * w->begun + w->gpu_ms * slower;
+}
+
+static double cpu_model_ms(const struct pl_choice_in *in)
+{
+    const struct pl_work *w = &in->work[PL_CPU];
+    return cpu_ms + cpu_ms_of_pipeline * w->begun + w->cpu_ms / HD_MAX(in->threads, 1);
+}
+
+static double model_ms(const struct pl_choice_in *in, enum pl_side side)
+{
+    return side == PL_GPU ? gpu_model_ms(in) : cpu_model_ms(in);
+}
+
+/* ---- both costs ------------------------------------------------------------------------ */
+
+static double compile_ms(const struct pl_choice_in *in, enum pl_side side)
+{
+    const struct pl_work *w = &in->work[side];
+    switch (in->code[side]) {
+    case PL_CODE_LOADED: return 0;
+    case PL_CODE_STORED: return side == PL_GPU ? gpu_stored_ms : cpu_stored_ms;
+    case PL_CODE_ABSENT: break;
+    }
+    return side == PL_GPU ? gpu_compile_ms + gpu_compile_ms_of_code * w->gpu_code
+                          : cpu_compile_ms + cpu_compile_ms_of_code * w->cpu_code / HD_MIN(HD_MAX(in->threads, 1), 2);
+}
+
+static struct pl_choice_cost cost_of(const struct pl_choice_in *in, enum pl_side side)
+{
+    bool gpu = side == PL_GPU, measured = in->measured[side] > 0;
+    struct pl_choice_cost c = {.compile = compile_ms(in, side), .measured = measured};
+    if (gpu && !in->gpu_open)
+        c.open = in->gpu_open_ms > 0 ? in->gpu_open_ms : open_ms;
+    if (gpu && in->gpu_busy)
+        c.wait = busy_ms;
+    if (gpu)
+        c.transfer = in->upload / upload_bytes_of_ms;
+    c.run = model_ms(in, side) * (measured ? in->measured[side] : 1);
+    c.all = c.open + c.wait + c.compile + c.transfer + c.run;
+    return c;
+}
+
+/* ---- the choice ------------------------------------------------------------------------ */
+
+static bool is_gain(double from, double to)
+{
+    return to < from * gain && to < from - noise_ms;
+}
+
+struct pl_choice pl_choose_side(const struct pl_choice_in *in)
+{
+    struct pl_choice c = {.cost = {[PL_CPU] = cost_of(in, PL_CPU), [PL_GPU] = cost_of(in, PL_GPU)}};
+    const struct pl_choice_cost *cpu = &c.cost[PL_CPU], *gpu = &c.cost[PL_GPU];
+    if (in->last == PL_GPU)
+        c.side = is_gain(gpu->all, cpu->all) ? PL_CPU : PL_GPU;
+    else
+        c.side = is_gain(cpu->all, gpu->all) ? PL_GPU : PL_CPU;
+    c.prepare = c.side == PL_CPU && is_gain(cpu->run, gpu->run) && gpu->open + gpu->compile + gpu->transfer > 0;
+    return c;
+}
+
+static const char *const names[PL_SIDES] = {"CPU", "GPU"};
+
+static const char *told(const struct pl_choice_cost *c)
+{
+    return c->measured ? "measured" : "estimated";
+}
+
+void pl_choice_why(const struct pl_choice *c, char *text, size_t n)
+{
+    const struct pl_choice_cost *gpu = &c->cost[PL_GPU], *mine = &c->cost[c->side];
+    enum pl_side other = c->side == PL_CPU ? PL_GPU : PL_CPU;
+    if (c->side == PL_CPU && gpu->wait > 0)
+        snprintf(text, n, "the CPU needs %.3g ms; the GPU would %.3g, but is busy with other queries", mine->all,
+                 gpu->run);
+    else if (c->prepare)
+        snprintf(text, n,
+                 "the CPU needs %.3g ms; the GPU would %.3g, but %.3g first: open %.3g, compile %.3g, transfer %.3g; "
+                 "that is done behind",
+                 mine->all, gpu->run, gpu->all - gpu->run, gpu->open, gpu->compile, gpu->transfer);
+    else
+        snprintf(text, n, "the %s needs %.3g ms (%s), the %s %.3g (%s)", names[c->side], mine->all, told(mine),
+                 names[other], c->cost[other].all, told(&c->cost[other]));
+}
+
+double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, double ms)
+{
+    return ms / model_ms(in, side);
+}

@@ -1,0 +1,49 @@
+/* The choice between a CPU and a GPU for one execution, by cost: the time until the last row, with what is not there yet:
+ * a GPU that is not open, code that is not compiled, columns that are not in the GPU's memory. A pure function of what
+ * is known at that moment, so that it can be tested without either. */
+#ifndef HEDDLE_PLANNER_CHOICE_H
+#define HEDDLE_PLANNER_CHOICE_H
+
+#include "planner/work.h"
+
+enum pl_side { PL_CPU, PL_GPU, PL_SIDES, PL_NO_SIDE = PL_SIDES };
+
+/* Of compiled code. */
+enum pl_code {
+    PL_CODE_ABSENT,
+    PL_CODE_STORED, /* in the cache on disk */
+    PL_CODE_LOADED
+};
+
+struct pl_choice_in {
+    struct pl_work work[PL_SIDES]; /* of the programs for either */
+    int threads; /* of the CPU that run and compile */
+    enum pl_code code[PL_SIDES];
+    /* What executions have told: the time of one as a multiple of what the model says; 0: none has. */
+    double measured[PL_SIDES];
+    bool gpu_open, gpu_busy; /* busy: others execute on it, for some time already */
+    double gpu_open_ms; /* it will take; 0: the usual */
+    double bandwidth; /* of the GPU's memory, bytes a second; 0: that of a large one */
+    double upload; /* bytes of columns and indexes that are not on the GPU */
+    enum pl_side last; /* where the execution before ran, PL_NO_SIDE: there was none */
+};
+
+/* Milliseconds. */
+struct pl_choice_cost {
+    double open, wait, compile, transfer, run, all;
+    bool measured; /* run follows from executions */
+};
+
+struct pl_choice {
+    enum pl_side side;
+    bool prepare; /* the GPU would be faster but for what is not there yet: it is to be brought behind */
+    struct pl_choice_cost cost[PL_SIDES];
+};
+
+struct pl_choice pl_choose_side(const struct pl_choice_in *in);
+/* The reason in one line, of at most n bytes. */
+void pl_choice_why(const struct pl_choice *c, char *text, size_t n);
+/* What an execution tells for pl_choice_in.measured: `ms` that it took beside opening, compiling and transfer. */
+double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, double ms);
+
+#endif

@@ -1,0 +1,204 @@
+#include "planner/work.h"
+
+#include <math.h>
+
+/* Nanoseconds of a row: of one thread of a CPU, with columns in memory and small tables in its cache; of a large GPU,
+ * an H200 with 4.8 TB/s. */
+struct price {
+    double cpu, gpu;
+};
+
+/* A GPU: a column of four bytes streams in 0.001 ns a row, 38 lookups of four bytes anywhere take 1 ns, a join of 64 M with 64 M
+ * rows 7.7 ms, 40 M groups of 64 M rows 7.6 ms, 64 M rows are sorted in 2.9 ms, 500 G pairs compared in 0.19 s
+ * (docs/performance.md). A CPU: fitted to TPC-H at SF 1. */
+static const struct price neighbour = {0.25, 0.001}, elsewhere = {5, 0.03}, hash_lookup = {12, 0.1},
+                          tested_bit = {1.2, 0.01}, index_lookup = {5, 0.03}, searched = {40, 0.3}, range = {4, 0.05},
+                          each_child = {0.3, 0.0004}, added = {0.5, 0.001}, grouped = {1.2, 0.01},
+                          hashed_group = {22, 0.12}, stored_row = {5, 0.02}, stored_field = {0.4, 0.002},
+                          sorted_row = {4, 0.002}, placed_row = {12, 0.06}, cleared = {0.02, 0.0003};
+
+static void add(struct pl_work *w, struct price p, double rows)
+{
+    w->cpu_ms += p.cpu * rows / 1e6;
+    w->gpu_ms += p.gpu * rows / 1e6;
+}
+
+/* ---- expressions ----------------------------------------------------------------------- */
+
+static struct price of_operator(enum fe_op op)
+{
+    switch (fe_op_form(op)->cost) {
+    case FE_COST_LOW:
+    case FE_COST_COMPARE: return (struct price){0.08, 0.0002};
+    case FE_COST_LOAD: return (struct price){1, 0.01};
+    case FE_COST_CHOICE:
+    case FE_COST_LIST: return (struct price){0.6, 0.0005};
+    case FE_COST_CONVERT:
+    case FE_COST_DIVIDE: return (struct price){2, 0.002};
+    case FE_COST_TEXT: return (struct price){8, 0.01};
+    case FE_COST_SEARCH: return (struct price){18, 0.02};
+    }
+    HD_BUG("operator %d", (int)op);
+}
+
+struct walk {
+    const struct pl_program *p;
+    struct pl_work *w;
+    double code; /* of the pipeline */
+};
+
+static void add_value(struct walk *k, int e, double rows)
+{
+    const struct pl_expr *x = &k->p->exprs[e];
+    k->code++;
+    if (x->op != FE_COL && x->op != FE_LIT)
+        add(k->w, of_operator(x->op), rows);
+    for (int i = 0; i < x->nargs; i++)
+        add_value(k, x->args[i], rows);
+}
+
+/* ---- steps ----------------------------------------------------------------------------- */
+
+static struct price of_step(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    switch (s->kind) {
+    case PL_STEP_LOAD_COLUMN:
+    case PL_STEP_LOAD_FIELD: return s->row_slot == q->source_slot ? neighbour : elsewhere;
+    case PL_STEP_PROBE_KEY:
+    case PL_STEP_PROBE_CHILD: return index_lookup;
+    case PL_STEP_PROBE_BITMAP:
+    case PL_STEP_PROBE_DIRECT:
+    case PL_STEP_MARK:
+    case PL_STEP_TEST:
+    case PL_STEP_PRESENT: return tested_bit;
+    case PL_STEP_PROBE_HASH:
+    case PL_STEP_EXPAND_HASH: return hash_lookup;
+    case PL_STEP_PROBE_SORTED:
+    case PL_STEP_PROBE_COLUMN:
+    case PL_STEP_EXPAND_COLUMN:
+    case PL_STEP_EXPAND_BAND:
+    case PL_STEP_EXPAND_SORTED:
+    case PL_STEP_SEARCH: return searched;
+    case PL_STEP_EXPAND_CSR:
+    case PL_STEP_EXPAND_FK:
+    case PL_STEP_EXPAND_ALL:
+    case PL_STEP_EXPAND_LATER:
+    case PL_STEP_EXPAND_COUNT: return range;
+    case PL_STEP_LET:
+    case PL_STEP_FILTER:
+    case PL_STEP_COUNT: return (struct price){0, 0};
+    }
+    HD_BUG("step %d", (int)s->kind);
+}
+
+static void add_step(struct walk *k, const struct pl_pipeline *q, const struct pl_step *s, double rows, double next)
+{
+    k->code++;
+    add(k->w, of_step(q, s), rows);
+    if (s->expr >= 0)
+        add_value(k, s->expr, rows);
+    for (int i = 0; i < s->nkeys; i++)
+        add_value(k, s->keys[i], rows);
+    if (pl_opens_level(s->kind))
+        add(k->w, each_child, next);
+}
+
+static struct price of_sink(enum pl_sink_kind kind)
+{
+    switch (kind) {
+    case PL_SINK_BITMAP: return tested_bit;
+    case PL_SINK_DIRECT:
+    case PL_SINK_ROWS:
+    case PL_SINK_ARRAY: return stored_row;
+    case PL_SINK_AGG_SCALAR: return added;
+    case PL_SINK_AGG_DENSE: return grouped;
+    case PL_SINK_AGG_HASH: return hashed_group;
+    }
+    HD_BUG("sink %d", (int)kind);
+}
+
+static void add_sink(struct walk *k, const struct pl_sink *s, double rows)
+{
+    add(k->w, of_sink(s->kind), rows);
+    add(k->w, stored_field, rows * (s->nouts + s->ncopies));
+    if (s->index >= 0)
+        add_value(k, s->index, rows);
+    for (int i = 0; i < s->nouts; i++) {
+        k->code++;
+        if (s->outs[i].expr >= 0)
+            add_value(k, s->outs[i].expr, rows);
+    }
+}
+
+/* ---- pipelines, states ----------------------------------------------------------------- */
+
+/* An estimate that is missing is that of the row's step before. */
+static double rows_at(const struct pl_pipeline *q, int step, double before)
+{
+    double est = q->spec->counter_est[step];
+    return est >= 0 ? est : before;
+}
+
+static double source_rows(const struct pl_program *p, const struct rt_pipeline *r)
+{
+    switch (r->source) {
+    case RT_SOURCE_TABLE: return (double)r->table->rows;
+    case RT_SOURCE_ROWS: return HD_MAX(p->spec->states[r->state].est_rows, 0);
+    case RT_SOURCE_INDEX: return (double)p->spec->states[r->state].range;
+    case RT_SOURCE_DICT: return (double)r->table->cols[r->column].dict.n;
+    }
+    HD_BUG("source %d", (int)r->source);
+}
+
+static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
+{
+    double rows = rows_at(q, 0, source_rows(k->p, q->spec));
+    k->code = 0;
+    for (int i = 0; i < q->nsteps; i++) {
+        double next = rows_at(q, i + 1, rows);
+        add_step(k, q, &q->steps[i], rows, next);
+        rows = next;
+    }
+    add_sink(k, &q->sink, rows);
+    k->w->cpu_code += q->unoptimised ? 0 : k->code;
+    k->w->gpu_code = HD_MAX(k->w->gpu_code, k->code);
+}
+
+static double cleared_bytes(const struct rt_state *s)
+{
+    double n = (double)s->range;
+    switch (s->kind) {
+    case RT_STATE_BITMAP:
+    case RT_STATE_DIRECT: return n / 8;
+    case RT_STATE_CSR: return n * 8;
+    case RT_STATE_AGG_DENSE: return n * s->stride;
+    case RT_STATE_ARRAY:
+    case RT_STATE_ROWS:
+    case RT_STATE_HASH:
+    case RT_STATE_AGG_SCALAR:
+    case RT_STATE_AGG_HASH: return 0; /* as many as there are rows */
+    }
+    HD_BUG("state %d", (int)s->kind);
+}
+
+/* What comes before the first row, and after the last: memory is cleared, rows are sorted, tables of joins made. */
+static void add_state(struct pl_work *w, const struct rt_state *s)
+{
+    double rows = HD_MAX(s->est_rows, 0);
+    if (s->nsort > s->sorted)
+        add(w, sorted_row, rows * log2(HD_MAX(rows, 2)));
+    if (s->kind == RT_STATE_CSR || s->kind == RT_STATE_HASH)
+        add(w, placed_row, rows);
+    add(w, cleared, cleared_bytes(s));
+}
+
+struct pl_work pl_work_of(const struct pl_program *p)
+{
+    struct pl_work w = {.begun = p->npipelines};
+    struct walk k = {.p = p, .w = &w};
+    for (int i = 0; i < p->npipelines; i++)
+        add_pipeline(&k, &p->pipelines[i]);
+    for (int i = 0; i < p->spec->nstates; i++)
+        add_state(&w, &p->spec->states[i]);
+    return w;
+}
