@@ -82,6 +82,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                 .thread_pool = s->engine->thread_pool,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
+                                .spill = api_may_spill(s),
                                 .cancel = &s->cancel};
     HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
     double start = api_now_ms();

@@ -49,6 +49,8 @@ static int engine_new(const heddle_context *c, struct api_engine **out, struct h
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
+    e->temp = (struct rt_temp){.dir = c->temp_dir, .limit = c->temp_limit ? c->temp_limit : UINT64_MAX};
+    e->memory.temp = c->temp_dir ? &e->temp : NULL;
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
     if (api_backends_open(c, e, err) != 0) {
         engine_free(e);
@@ -315,6 +317,12 @@ int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
     API_NEED(json, err);
     hd_err_init(&e);
     return api_statement_finish(s, bind_json(s, json, &e), &e, err);
+}
+
+bool api_may_spill(const struct heddle_statement *s)
+{
+    const heddle_context *c = s->db->context;
+    return s->backend->on_threads && c->temp_dir && (c->temp_given || c->memory_wanted || s->memory_limit);
 }
 
 /* ---- Plan, emit, compile --------------------------------------------------------------- */

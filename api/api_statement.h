@@ -16,6 +16,7 @@
 struct api_engine {
     struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
+    struct rt_temp temp;
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */
     struct api_gpu_slot {
@@ -105,6 +106,8 @@ static inline struct cg_options api_codegen_options(bool profile)
 #endif
     return o;
 }
+/* State beyond a memory limit may go into a temporary file. */
+bool api_may_spill(const struct heddle_statement *s);
 /* Plans, and emits the code that counts nothing, unless that was done since the last binding. */
 int api_program_emit(struct heddle_statement *s, struct hd_err *err);
 /* The end of every public function that may be cancelled: as api_finish, and once that was

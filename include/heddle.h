@@ -151,13 +151,20 @@ typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
     size_t struct_size;        /* sizeof(heddle_options) of the caller's header: how the library knows it */
     int threads;               /* worker threads; 0 = number of cores */
-    uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
+    uint64_t memory_limit;     /* bytes of memory for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
     const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
+    const char *temp_dir;      /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
+    uint64_t temp_limit;       /* bytes of all temporary files together; 0 = what the disk has */
 } heddle_options;
+/* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
+ * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is
+ * $TMPDIR, else /var/tmp. One that is given and cannot be written to is an error of class IO here; what happens later,
+ * such as a full disk, is one of heddle_execute (class IO; temp_limit: RESOURCE). Statements that run at once share limit
+ * and temp_limit. */
 /* Structures of options grow at their end from one version to the next. The first member says how much of one
  * the caller has: an older header's is taken with the defaults behind its end, a newer header's must be 0 behind what
  * the library knows. These functions set all struct_size bytes to the defaults, and the member; they write nothing

@@ -84,8 +84,9 @@ static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entr
     rt_memory_init(&x->memory, o->memory_limit ? o->memory_limit : UINT64_MAX, o->memory);
     for (int i = 0; i < spec->nstates; i++)
         x->tracks_matches = x->tracks_matches || spec->states[i].track_matches;
-    if (init_workers(x) == 0)
+    if ((!o->spill || rt_memory_spill(&x->memory)) && init_workers(x) == 0)
         return x;
+    rt_memory_release(&x->memory);
     hd_arena_release(&x->arena);
     free(x->workers);
     free(x);
@@ -98,6 +99,7 @@ static void exec_free(struct rt_exec *x)
         rt_state_free(x, i);
     for (int i = 0; i < x->o.threads; i++)
         rt_heap_free(&x->memory, &x->workers[i].heap);
+    rt_memory_release(&x->memory);
     free(x->locals);
     free(x->workers);
     hd_err_release(&x->error);
