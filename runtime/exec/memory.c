@@ -12,7 +12,6 @@ enum {
     MAPPED = 1 << 20,
     ALIGN = 64,
     HEAP_CHUNK = 1 << 16,
-    FILED_MIN = RT_SPILL_UNIT, /* smaller blocks are never in the file */
     FILED_STEP_MAX = 4 << 20   /* a region grows by an eighth of what it has there, and no more than this */
 };
 
@@ -35,14 +34,36 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
     m->spill = NULL;
 }
 
-/* Where all of a limit may be used, and where a quarter is left for what cannot be in a file. */
-enum share { ALL, THREE_QUARTERS };
+/* How much of every limit may be used, in eighths: all for what is too small for a file; large parts of states leave
+ * room for what is touched at random while they are worked on, and both for pages of the file. */
+enum share { STATE = 5, SCRATCH = 7, ALL = 8 };
+
+static uint64_t share_of(uint64_t limit, enum share share)
+{
+    return share == ALL ? limit : limit / 8 * share;
+}
+
+/* Of m and its parents. */
+static uint64_t smallest_limit(const struct rt_memory *m)
+{
+    uint64_t limit = m->limit;
+    for (m = m->parent; m; m = m->parent)
+        limit = HD_MIN(limit, m->limit);
+    return limit;
+}
+
+static enum share share_for(const struct rt_memory *m, size_t n)
+{
+    enum { FILED_MIN = RT_SPILL_UNIT, PER_LIMIT = 16 };
+    if (!m->spill || n < FILED_MIN)
+        return ALL;
+    return n <= smallest_limit(m) / PER_LIMIT ? SCRATCH : STATE;
+}
 
 static bool reserve(struct rt_memory *m, uint64_t bytes, enum share share)
 {
     uint64_t now = atomic_fetch_add(&m->used, bytes) + bytes;
-    uint64_t limit = share == ALL ? m->limit : m->limit - m->limit / 4;
-    if (now > limit || (m->parent && !reserve(m->parent, bytes, share))) {
+    if (now > share_of(m->limit, share) || (m->parent && !reserve(m->parent, bytes, share))) {
         atomic_fetch_sub(&m->used, bytes);
         if (share == ALL)
             atomic_store(&m->limited, true);
@@ -71,19 +92,10 @@ uint64_t rt_memory_left(const struct rt_memory *m)
     if (!m->spill)
         return left;
     for (; m; m = m->parent) {
-        uint64_t limit = m->limit - m->limit / 4, used = atomic_load(&m->used);
+        uint64_t limit = share_of(m->limit, SCRATCH), used = atomic_load(&m->used);
         left = HD_MIN(left, limit > used ? limit - used : 0);
     }
     return left;
-}
-
-/* The smallest of m and its parents. */
-static uint64_t smallest_limit(const struct rt_memory *m)
-{
-    uint64_t limit = m->limit;
-    for (m = m->parent; m; m = m->parent)
-        limit = HD_MIN(limit, m->limit);
-    return limit;
 }
 
 enum hd_err_class rt_memory_refusal(const struct rt_memory *m, const char *what, char text[RT_REFUSAL_TEXT])
@@ -169,12 +181,12 @@ static size_t filed_bytes(size_t n)
 bool rt_block_new(struct rt_memory *m, size_t n, bool zero, struct rt_block *b)
 {
     size_t bytes = block_bytes(n);
-    bool may_spill = m->spill && n >= FILED_MIN;
+    enum share share = share_for(m, n);
     *b = (struct rt_block){.n = n};
     if (bytes < n)
         return false;
-    if (!reserve(m, bytes, may_spill ? THREE_QUARTERS : ALL)) {
-        b->p = may_spill ? rt_spill_map(m->spill, NULL, filed_bytes(n)) : NULL;
+    if (!reserve(m, bytes, share)) {
+        b->p = share != ALL ? rt_spill_map(m->spill, NULL, filed_bytes(n)) : NULL;
         b->filed = b->p != NULL;
         return b->filed;
     }
@@ -248,7 +260,7 @@ static bool back(struct rt_memory *m, struct rt_region *r, size_t end)
     size_t n = hd_align_up(HD_MAX(end - backed, step), RT_SPILL_UNIT);
     if (backed + n > r->reserved)
         return false;
-    if (reserve(m, n, THREE_QUARTERS)) {
+    if (reserve(m, n, STATE)) {
         r->counted += n;
         use_huge_pages(r, backed + n);
     } else {

@@ -3,9 +3,10 @@
  * straight from the system, on huge pages: touching fresh 4 KiB pages runs at about 1 GB/s, huge
  * pages at about 10.
  *
- * An execution that may spill (rt_memory_spill) takes blocks, regions and heaps from a temporary file (spill.h) once
- * memory is used up to three quarters of a limit. The last quarter is for what is too small for a file, and for those
- * pages of the file that are in use. */
+ * An execution that may spill (rt_memory_spill) takes what a limit has no more room for from a temporary file (spill.h):
+ * regions and large blocks once five eighths of a limit are used, blocks of up to a sixteenth of it, which are tables and
+ * buffers that somebody works on, once seven eighths are. What is smaller than RT_SPILL_UNIT is always memory. Pages of
+ * the file get what is left. */
 #ifndef HEDDLE_RUNTIME_EXEC_MEMORY_H
 #define HEDDLE_RUNTIME_EXEC_MEMORY_H
 

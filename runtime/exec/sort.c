@@ -602,10 +602,12 @@ static void sort_apart(void *context, struct rt_worker *w, uint64_t b)
     rt_block_free(&w->x->memory, &m);
 }
 
+/* Some neighbours at each place: rows of one page of a file cost as much as one. */
 static void sample_rows(struct sorting *s, struct rt_sort_entry *sample, size_t n)
 {
+    enum { NEIGHBOURS = 8 };
     for (size_t i = 0; i < n; i++)
-        sample[i] = entry_at(s, s->rows, (hdd_mix(i + 1) >> 11) % s->cut.n);
+        sample[i] = entry_at(s, s->rows, ((hdd_mix(i / NEIGHBOURS + 1) >> 11) + i % NEIGHBOURS) % s->cut.n);
     rt_sort_entries(s->o, sample, n);
     for (int b = 0; b + 1 < s->nbuckets; b++)
         s->splitters[b] = sample[(b + 1) * SAMPLES_PER_BUCKET];

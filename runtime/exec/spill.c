@@ -16,15 +16,15 @@
 #include "runtime/base/fault.h"
 
 enum {
-    PIECE = 4 << 20,          /* so much is filled, or looked at, at once */
-    TICK_NS = 2000000,        /* between two looks, at least */
-    LOOKS_SHARE = 10,         /* and ten times as long as the last one took */
-    TICK_NS_MAX = 200000000,
+    PIECE = 4 << 20,   /* so much is filled, or looked at, at once */
+    TICK_NS = 1000000, /* between two looks */
     PAGE_MIN = 4096
 };
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
+
+enum { FAIL_NONE, FAIL_LIMIT, FAIL_OPEN, FAIL_GROW, FAIL_KINDS };
 
 struct range {
     unsigned char *p;
@@ -38,21 +38,21 @@ struct rt_spill {
     void (*moved)(void *owner, int64_t bytes);
     void *owner;
     pthread_mutex_t growing;
-    pthread_mutex_t lock; /* all below */
+    pthread_mutex_t
+        lock; /* all below that is not atomic; no system call on the file is made under it but its opening */
     pthread_cond_t ended;
     pthread_t thread;
     bool watched, ending;
-    int fd, pagemap;
+    int fd, pagemap, statm;
     off_t end; /* of the file; space that was given back is not used again, its blocks are */
     struct range *v;
     size_t n, cap;
     size_t hand, hand_at; /* the next page to leave: range, and bytes into it */
-    uint64_t fresh;       /* bytes since the last look */
-    uint64_t resident;    /* bytes in memory, at the last look */
+    uint64_t resident; /* bytes in memory, when they were counted last */
+    uint64_t others;   /* bytes of other files that the process had mapped in memory then */
     _Atomic uint64_t total;
-    enum { FAIL_NONE, FAIL_LIMIT, FAIL_OPEN, FAIL_GROW } failed;
-    int error;           /* errno of the first failure */
-    uint64_t kept_bytes; /* given back by us and kept by a file system without holes */
+    _Atomic uint64_t kept; /* bytes given back by us and kept by a file system without holes */
+    _Atomic int failed;    /* the first failure: its kind, and errno above it */
 };
 
 uint64_t rt_temp_room(const struct rt_temp *t)
@@ -71,7 +71,8 @@ struct rt_spill *rt_spill_new(struct rt_temp *temp, uint64_t (*allowed)(void *ow
     struct rt_spill *s = hd_try_calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    *s = (struct rt_spill){.temp = temp, .allowed = allowed, .moved = moved, .owner = owner, .fd = -1, .pagemap = -1};
+    *s = (struct rt_spill){
+        .temp = temp, .allowed = allowed, .moved = moved, .owner = owner, .fd = -1, .pagemap = -1, .statm = -1};
     pthread_mutex_init(&s->growing, NULL);
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&a);
@@ -140,37 +141,46 @@ static void drop_pages(struct rt_spill *s, uint64_t keep)
     }
 }
 
-/* Under the lock. */
-static void look(struct rt_spill *s)
+/* Bytes of all files that are mapped and in memory. */
+static uint64_t mapped_bytes(const struct rt_spill *s)
 {
-    uint64_t before = s->resident, allowed = s->allowed(s->owner);
-    s->fresh = 0;
-    s->resident = count_present(s);
-    if (s->resident > allowed)
-        drop_pages(s, allowed / 4 * 3);
-    s->moved(s->owner, (int64_t)s->resident - (int64_t)before);
+    char text[128];
+    unsigned long long size, all, shared = 0;
+    ssize_t n = pread(s->statm, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return 0;
+    text[n] = 0;
+    return sscanf(text, "%llu %llu %llu", &size, &all, &shared) == 3 ? shared * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static uint64_t now_ns(void)
+/* Under the lock. Pages are counted only if the process has so many more than when they were counted last that there may
+ * be too many: counting takes some ms a GB, asking for one number some us. A system that does not tell: always. */
+static void look(struct rt_spill *s)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    uint64_t before = s->resident, allowed = s->allowed(s->owner), mapped = mapped_bytes(s);
+    if (mapped && mapped <= s->others + allowed)
+        return;
+    s->resident = count_present(s);
+    s->others = mapped - HD_MIN(mapped, s->resident);
+    if (s->resident > allowed)
+        drop_pages(s, allowed / 2);
+    s->moved(s->owner, (int64_t)s->resident - (int64_t)before);
 }
 
 static void *watch(void *context)
 {
     struct rt_spill *s = context;
-    uint64_t pause = TICK_NS;
+    struct timespec t;
     pthread_mutex_lock(&s->lock);
     while (!s->ending) {
-        uint64_t start = now_ns(), next = start + pause;
-        struct timespec t = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
-        if (pthread_cond_timedwait(&s->ended, &s->lock, &t) != ETIMEDOUT)
-            continue;
-        start = now_ns();
-        look(s);
-        pause = HD_MIN(HD_MAX((now_ns() - start) * LOOKS_SHARE, (uint64_t)TICK_NS), (uint64_t)TICK_NS_MAX);
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += TICK_NS;
+        if (t.tv_nsec >= 1000000000) {
+            t.tv_sec++;
+            t.tv_nsec -= 1000000000;
+        }
+        if (pthread_cond_timedwait(&s->ended, &s->lock, &t) == ETIMEDOUT)
+            look(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -212,13 +222,12 @@ static int open_file(const char *dir)
 
 static bool fail(struct rt_spill *s, int kind, int error)
 {
-    if (s->failed == FAIL_NONE) {
-        s->failed = kind;
-        s->error = error;
-    }
+    int none = FAIL_NONE;
+    atomic_compare_exchange_strong(&s->failed, &none, kind + error * FAIL_KINDS);
     return false;
 }
 
+/* Under the lock. */
 static bool start(struct rt_spill *s)
 {
     if (s->fd >= 0)
@@ -227,56 +236,28 @@ static bool start(struct rt_spill *s)
     if (s->fd < 0)
         return fail(s, FAIL_OPEN, errno);
     s->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    s->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    s->others = mapped_bytes(s);
     start_watch(s);
     return true;
 }
 
-static bool take_space(struct rt_spill *s, size_t n)
+/* A place for n bytes: *at in the file. */
+static bool take_space(struct rt_spill *s, size_t n, off_t *at)
 {
     uint64_t now = atomic_fetch_add(&s->temp->used, n) + n;
-    if (now <= s->temp->limit)
-        return true;
-    atomic_fetch_sub(&s->temp->used, n);
-    return fail(s, FAIL_LIMIT, 0);
-}
-
-/* Blocks of the disk for bytes [at, at + n) of the file. */
-static bool allocate(struct rt_spill *s, off_t at, size_t n)
-{
-    struct hd_bigfile b;
-    hd_bigfile_begin(&b);
-    int rc = hd_fault(HD_FAULT_WRITE) ? ENOSPC : posix_fallocate(s->fd, at, (off_t)n);
-    hd_bigfile_end(&b);
-    return rc == 0 || fail(s, FAIL_GROW, rc);
-}
-
-/* File systems that write anew what is written again have no space even so; here that is an error. One access for
- * many pages is also ten times as fast. EINVAL: a kernel that cannot. */
-static bool fill(struct rt_spill *s, unsigned char *p, size_t n)
-{
-    for (size_t at = 0; at < n; at += PIECE) {
-        size_t piece = HD_MIN(n - at, (size_t)PIECE);
-        if (madvise(p + at, piece, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
-            return fail(s, FAIL_GROW, errno == EFAULT ? ENOSPC : errno);
-        s->fresh += piece;
-        if (s->resident + s->fresh > s->allowed(s->owner))
-            look(s);
+    if (now > s->temp->limit) {
+        atomic_fetch_sub(&s->temp->used, n);
+        return fail(s, FAIL_LIMIT, 0);
     }
-    return true;
-}
-
-static bool add_range(struct rt_spill *s, struct range r)
-{
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 64;
-        struct range *v = hd_try_realloc(s->v, cap * sizeof *v);
-        if (!v)
-            return fail(s, FAIL_GROW, ENOMEM);
-        s->v = v;
-        s->cap = cap;
-    }
-    s->v[s->n++] = r;
-    return true;
+    pthread_mutex_lock(&s->lock);
+    bool ok = start(s);
+    *at = s->end;
+    s->end += ok ? (off_t)n : 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!ok)
+        atomic_fetch_sub(&s->temp->used, n);
+    return ok;
 }
 
 /* The space goes back to the disk, what was not written yet with it. */
@@ -285,62 +266,106 @@ static void give_space(struct rt_spill *s, const struct range *r)
     if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, r->at, (off_t)r->n) == 0)
         atomic_fetch_sub(&s->temp->used, r->n);
     else
-        s->kept_bytes += r->n;
+        atomic_fetch_add(&s->kept, r->n);
 }
 
-static void *map(struct rt_spill *s, void *at, size_t n)
+/* Blocks of the disk. */
+static bool allocate(struct rt_spill *s, const struct range *r)
 {
-    if (!start(s) || !take_space(s, n))
-        return NULL;
-    struct range r = {NULL, n, s->end};
-    if (!allocate(s, r.at, n)) {
-        atomic_fetch_sub(&s->temp->used, n);
-        return NULL;
+    struct hd_bigfile b;
+    hd_bigfile_begin(&b);
+    int rc = hd_fault(HD_FAULT_WRITE) ? ENOSPC : posix_fallocate(s->fd, r->at, (off_t)r->n);
+    hd_bigfile_end(&b);
+    return rc == 0 || fail(s, FAIL_GROW, rc);
+}
+
+/* RANDOM: a page that is touched brings its neighbours from the kernel's cache, not some MB from the disk, which the
+ * kernel keeps and maps as one piece. */
+static bool map(struct rt_spill *s, void *at, struct range *r)
+{
+    if (hd_fault(HD_FAULT_MMAP))
+        return fail(s, FAIL_GROW, errno);
+    void *p = mmap(at, r->n, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), s->fd, r->at);
+    if (p == MAP_FAILED)
+        return fail(s, FAIL_GROW, errno);
+    madvise(p, r->n, MADV_RANDOM);
+    r->p = p;
+    return true;
+}
+
+/* From now on its pages are looked at. */
+static bool add_range(struct rt_spill *s, const struct range *r)
+{
+    bool ok = true;
+    pthread_mutex_lock(&s->lock);
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? s->cap * 2 : 64;
+        struct range *v = hd_try_realloc(s->v, cap * sizeof *v);
+        ok = v || fail(s, FAIL_GROW, ENOMEM);
+        s->v = v ? v : s->v;
+        s->cap = v ? cap : s->cap;
     }
-    s->end += (off_t)n;
-    void *p = hd_fault(HD_FAULT_MMAP)
-                  ? MAP_FAILED
-                  : mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), s->fd, r.at);
-    r.p = p;
-    if (p == MAP_FAILED) {
-        fail(s, FAIL_GROW, errno);
-    } else if (add_range(s, r)) {
-        if (fill(s, p, n)) {
-            atomic_fetch_add(&s->total, n);
-            return p;
-        }
-        s->n--;
+    if (ok)
+        s->v[s->n++] = *r;
+    pthread_mutex_unlock(&s->lock);
+    return ok;
+}
+
+/* Some range within [p, p + n), which is looked at no more. */
+static bool remove_range(struct rt_spill *s, const unsigned char *p, size_t n, struct range *out)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&s->lock);
+    while (i < s->n && (s->v[i].p < p || s->v[i].p >= p + n))
+        i++;
+    bool found = i < s->n;
+    if (found) {
+        *out = s->v[i];
+        s->v[i] = s->v[--s->n];
+        s->hand_at = s->hand == i ? 0 : s->hand_at;
     }
-    if (p != MAP_FAILED && !at)
-        munmap(p, n);
-    give_space(s, &r);
-    return NULL;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+/* A file system that writes what it has elsewhere when it is written again has no space even so: here that is an error,
+ * later it would be a signal. EINVAL: a kernel that cannot. */
+static bool fill(struct rt_spill *s, const struct range *r)
+{
+    for (size_t at = 0; at < r->n; at += PIECE) {
+        if (madvise(r->p + at, HD_MIN(r->n - at, (size_t)PIECE), MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
+            return fail(s, FAIL_GROW, errno == EFAULT ? ENOSPC : errno);
+        pthread_mutex_lock(&s->lock);
+        look(s);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return true;
 }
 
 void *rt_spill_map(struct rt_spill *s, void *at, size_t n)
 {
-    pthread_mutex_lock(&s->lock);
-    void *p = map(s, at, n);
-    pthread_mutex_unlock(&s->lock);
-    return p;
+    struct range r = {NULL, n, 0};
+    if (!take_space(s, n, &r.at))
+        return NULL;
+    if (allocate(s, &r) && map(s, at, &r) && add_range(s, &r)) {
+        if (fill(s, &r)) {
+            atomic_fetch_add(&s->total, n);
+            return r.p;
+        }
+        remove_range(s, r.p, n, &r);
+    }
+    if (r.p && !at)
+        munmap(r.p, n);
+    give_space(s, &r);
+    return NULL;
 }
 
 void rt_spill_unmap(struct rt_spill *s, void *p, size_t n)
 {
-    unsigned char *from = p;
-    size_t left = 0;
-    pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->n; i++) {
-        struct range r = s->v[i];
-        if (r.p >= from && r.p < from + n)
-            give_space(s, &r);
-        else
-            s->v[left++] = r;
-    }
-    s->n = left;
-    s->hand_at = 0;
+    struct range r;
+    while (remove_range(s, p, n, &r))
+        give_space(s, &r);
     munmap(p, n);
-    pthread_mutex_unlock(&s->lock);
 }
 
 void rt_spill_free(struct rt_spill *s)
@@ -356,11 +381,13 @@ void rt_spill_free(struct rt_spill *s)
     }
     HD_ASSERT(s->n == 0);
     s->moved(s->owner, -(int64_t)s->resident);
-    atomic_fetch_sub(&s->temp->used, s->kept_bytes);
+    atomic_fetch_sub(&s->temp->used, atomic_load(&s->kept));
     if (s->fd >= 0)
         close(s->fd);
     if (s->pagemap >= 0)
         close(s->pagemap);
+    if (s->statm >= 0)
+        close(s->statm);
     pthread_cond_destroy(&s->ended);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->growing);
@@ -375,17 +402,16 @@ uint64_t rt_spill_bytes(const struct rt_spill *s)
 
 enum hd_err_class rt_spill_refusal(const struct rt_spill *s, const char *what, char *text, size_t size)
 {
-    const char *dir = s->temp->dir;
-    switch (s->failed) {
-    case FAIL_NONE: return HD_ERR_NONE;
-    case FAIL_LIMIT:
+    int failed = atomic_load(&s->failed), kind = failed % FAIL_KINDS;
+    const char *dir = s->temp->dir, *why = strerror(failed / FAIL_KINDS);
+    if (kind == FAIL_NONE)
+        return HD_ERR_NONE;
+    if (kind == FAIL_LIMIT)
         snprintf(text, size, "the limit of %llu bytes for temporary files is reached (%s)",
                  (unsigned long long)s->temp->limit, what);
-        return HD_ERR_RESOURCE;
-    case FAIL_OPEN: snprintf(text, size, "no temporary file in %s (%s): %s", dir, what, strerror(s->error)); break;
-    case FAIL_GROW:
-        snprintf(text, size, "the temporary file in %s cannot grow (%s): %s", dir, what, strerror(s->error));
-        break;
-    }
-    return HD_ERR_IO;
+    else if (kind == FAIL_OPEN)
+        snprintf(text, size, "no temporary file in %s (%s): %s", dir, what, why);
+    else
+        snprintf(text, size, "the temporary file in %s cannot grow (%s): %s", dir, what, why);
+    return kind == FAIL_LIMIT ? HD_ERR_RESOURCE : HD_ERR_IO;
 }

@@ -6,7 +6,7 @@
  * signal at some later access. Code that uses the range sees memory.
  *
  * What keeps the process within its limit is that pages leave it again: their contents stay in the file, where the next
- * access finds them. A thread looks every few ms how many are there, whoever asks for more does so too, and both take
+ * access finds them. A thread looks every ms how many are there, whoever asks for more does so too, and both take
  * pages in the order of their ranges, one after the other (FIFO): a page that is in use comes back from the kernel's
  * page cache within a microsecond. When written pages go to the disk is up to the kernel, as with any file. */
 #ifndef HEDDLE_RUNTIME_EXEC_SPILL_H
