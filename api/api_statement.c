@@ -325,6 +325,15 @@ bool api_may_spill(const struct heddle_statement *s)
     return s->backend->on_threads && c->temp_dir && (c->temp_given || c->memory_wanted || s->memory_limit);
 }
 
+/* That a plan's states may take before they spill; 0: they never do. */
+static double state_memory(const struct heddle_statement *s)
+{
+    uint64_t limit = s->db->context->memory_limit;
+    if (s->memory_limit)
+        limit = HD_MIN(limit, s->memory_limit);
+    return api_may_spill(s) ? (double)limit : 0;
+}
+
 /* ---- Plan, emit, compile --------------------------------------------------------------- */
 
 /* For tests: with 1 all pipelines take the way of those that are too large for one function. */
@@ -365,6 +374,7 @@ static int emit(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .fragments = fragments(),
                             .devices = 2,
                             .cached_bytes = cached_bytes(),
+                            .memory_bytes = state_memory(s),
                             .on_gpu = !s->backend->on_threads,
                             .threads = s->backend->on_threads ? s->threads : 1,
                             .balance = s->balance,

@@ -113,7 +113,7 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
                                .row_bytes = stride_guess(g),
                                .rows = s->est,
                                .clustered = d->clustered};
-    if (pl_shared_groups_pay(&f))
+    if (pl_shared_groups_pay(c, &f))
         HD_TRY(all_sharable(c, s, g, &f.sharable));
     d->kind = pl_choose_groups(c, g->node, &f, &d->shared);
     if (d->kind != RT_STATE_AGG_HASH)

@@ -92,7 +92,7 @@ struct pl_group_facts {
     bool clustered; /* equal keys arrive in runs */
 };
 /* Whether it is worth finding out if groups are sharable. */
-bool pl_shared_groups_pay(const struct pl_group_facts *f);
+bool pl_shared_groups_pay(const struct ctx *c, const struct pl_group_facts *f);
 /* AGG_SCALAR, AGG_DENSE or AGG_HASH; shared: one copy of the dense groups, updated by atomics. */
 enum rt_state_kind pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, bool *shared);
 
