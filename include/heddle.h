@@ -157,8 +157,8 @@ typedef struct heddle_options {
     const char *backend;       /* "auto", "cpu", "cuda"; NULL = auto */
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
-    const char *temp_dir;      /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
-    uint64_t temp_limit;       /* bytes of all temporary files together; 0 = what the disk has */
+    const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
+    uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
 } heddle_options;
 /* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
  * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is
@@ -262,15 +262,15 @@ typedef struct heddle_statement_options {
     size_t struct_size; /* as in heddle_options */
     const char *backend; /* NULL: the context's */
     const char *balance; /* NULL or "auto", or a name of templates/balances.cuh, such as "nifs+aws" (CUDA) */
-    int threads;         /* 0: the context's */
+    int threads; /* 0: the context's */
     uint64_t memory_limit; /* 0: the context's */
-    int profile;         /* heddle_execute also runs code that counts rows, once for a plan's values and before the
+    int profile; /* heddle_execute also runs code that counts rows, once for a plan's values and before the
                             execution that it times; the report has both */
-    int no_cache;        /* compile even if cached */
+    int no_cache; /* compile even if cached */
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
-    uint32_t gpu_warps;     /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
+    uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
-    uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)
@@ -316,7 +316,7 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution and the backend that ran:
  * {"version","backend","threads","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
- *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
+ *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes" (of a CPU),"pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
 

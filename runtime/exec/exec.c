@@ -191,6 +191,16 @@ static void free_rest(struct rt_exec *x)
             rt_state_free(x, i);
 }
 
+static void note_memory(const struct rt_exec *x)
+{
+    x->stats->peak_bytes = atomic_load(&x->memory.peak);
+    x->stats->spilled_bytes = rt_spill_bytes(x->memory.spill);
+    for (int i = 0; x->live && i < x->spec->nstates; i++) {
+        const struct rt_live *v = &x->live[i];
+        x->stats->state_spilled[i] = v->region.filed + v->spill.filed + atomic_load(&v->filed);
+    }
+}
+
 int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, const struct rt_exec_options *o,
                 struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err)
 {
@@ -208,7 +218,7 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_entries *entries, co
     rt_cancel_set(o->cancel, NULL, NULL);
     if (x->started_ns)
         stats->execute_ms = (double)(rt_now_ns() - x->started_ns) / 1e6;
-    stats->peak_bytes = atomic_load(&x->memory.peak);
+    note_memory(x);
     x->stats = NULL; /* the caller's; the result may live longer */
     if (rc != 0) {
         hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s", x->error.message);

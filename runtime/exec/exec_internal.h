@@ -63,6 +63,7 @@ struct rt_live {
     int64_t bound;            /* ROWS, bounded: while no pipeline fills it */
     _Atomic uint64_t *bound_word; /* the same in the args vector, while one does */
     _Atomic uint64_t taken;   /* ROWS with a limit and no order: rows asked for */
+    _Atomic uint64_t filed;   /* bytes of blocks that were put into the temporary file */
     bool finished;
 };
 
