@@ -83,6 +83,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
                                 .spill = api_may_spill(s),
+                                .filed_beyond = api_state_bytes(),
                                 .cancel = &s->cancel};
     HD_TRY(rt_exec_run(s->program.pl->spec, c->entries, &o, &r, &e->stats, err));
     double start = api_now_ms();

@@ -319,16 +319,25 @@ int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
     return api_statement_finish(s, bind_json(s, json, &e), &e, err);
 }
 
+uint64_t api_state_bytes(void)
+{
+    const char *text = secure_getenv("HEDDLE_STATE_BYTES");
+    return text ? (uint64_t)HD_MAX(atoll(text), 1) : 0;
+}
+
 bool api_may_spill(const struct heddle_statement *s)
 {
     const heddle_context *c = s->db->context;
-    return s->backend->on_threads && c->temp_dir && (c->temp_given || c->memory_wanted || s->memory_limit);
+    return s->backend->on_threads && c->temp_dir &&
+           (c->temp_given || c->memory_wanted || s->memory_limit || api_state_bytes());
 }
 
 /* That a plan's states may take before they spill; 0: they never do. */
 static double state_memory(const struct heddle_statement *s)
 {
-    uint64_t limit = s->db->context->memory_limit;
+    uint64_t limit = s->db->context->memory_limit, asked = api_state_bytes();
+    if (asked)
+        limit = HD_MIN(limit, asked);
     if (s->memory_limit)
         limit = HD_MIN(limit, s->memory_limit);
     return api_may_spill(s) ? (double)limit : 0;

@@ -106,6 +106,8 @@ static inline struct cg_options api_codegen_options(bool profile)
 #endif
     return o;
 }
+/* For tests: memory for states, all else is in a temporary file; 0: by the limit. */
+uint64_t api_state_bytes(void);
 /* State beyond a memory limit may go into a temporary file. */
 bool api_may_spill(const struct heddle_statement *s);
 /* Plans, and emits the code that counts nothing, unless that was done since the last binding. */

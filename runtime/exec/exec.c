@@ -82,6 +82,8 @@ static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entr
     hd_err_init(&x->error);
     pthread_mutex_init(&x->fail_lock, NULL);
     rt_memory_init(&x->memory, o->memory_limit ? o->memory_limit : UINT64_MAX, o->memory);
+    if (o->filed_beyond)
+        x->memory.filed_beyond = o->filed_beyond;
     for (int i = 0; i < spec->nstates; i++)
         x->tracks_matches = x->tracks_matches || spec->states[i].track_matches;
     if ((!o->spill || rt_memory_spill(&x->memory)) && init_workers(x) == 0)

@@ -32,15 +32,16 @@ void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *paren
     m->pages = parent ? parent->pages : NULL;
     m->temp = parent ? parent->temp : NULL;
     m->spill = NULL;
+    m->filed_beyond = UINT64_MAX;
 }
 
 /* How much of every limit may be used, in eighths: all for what is too small for a file; large parts of states leave
  * room for what is touched at random while they are worked on, and both for pages of the file. */
 enum share { STATE = 5, SCRATCH = 7, ALL = 8 };
 
-static uint64_t share_of(uint64_t limit, enum share share)
+static uint64_t share_of(const struct rt_memory *m, enum share share)
 {
-    return share == ALL ? limit : limit / 8 * share;
+    return share == ALL ? m->limit : HD_MIN(m->limit / 8 * share, m->filed_beyond);
 }
 
 /* Of m and its parents. */
@@ -63,7 +64,7 @@ static enum share share_for(const struct rt_memory *m, size_t n)
 static bool reserve(struct rt_memory *m, uint64_t bytes, enum share share)
 {
     uint64_t now = atomic_fetch_add(&m->used, bytes) + bytes;
-    if (now > share_of(m->limit, share) || (m->parent && !reserve(m->parent, bytes, share))) {
+    if (now > share_of(m, share) || (m->parent && !reserve(m->parent, bytes, share))) {
         atomic_fetch_sub(&m->used, bytes);
         if (share == ALL)
             atomic_store(&m->limited, true);
@@ -92,7 +93,7 @@ uint64_t rt_memory_left(const struct rt_memory *m)
     if (!m->spill)
         return left;
     for (; m; m = m->parent) {
-        uint64_t limit = share_of(m->limit, SCRATCH), used = atomic_load(&m->used);
+        uint64_t limit = share_of(m, SCRATCH), used = atomic_load(&m->used);
         left = HD_MIN(left, limit > used ? limit - used : 0);
     }
     return left;

@@ -25,6 +25,7 @@ struct rt_memory {
     struct rt_pages *pages;   /* the parent's, or NULL; a context sets it */
     struct rt_temp *temp;     /* the parent's, or NULL: no files; a context sets it */
     struct rt_spill *spill;   /* of an execution that may spill, else NULL */
+    uint64_t filed_beyond; /* for tests: bytes of memory for all that can be in the file; UINT64_MAX: by the limit */
 };
 /* limit 0: 80 % of the machine's memory. */
 void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *parent);
