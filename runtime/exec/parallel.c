@@ -37,6 +37,7 @@ static void draw_tasks(void *context, int worker)
         if (task >= p->n || rt_exec_stopped(p->x))
             return;
         p->fn(p->context, &p->x->workers[worker], task);
+        rt_spill_look(p->x->memory.spill);
     }
 }
 

@@ -167,6 +167,15 @@ static void look(struct rt_spill *s)
     s->moved(s->owner, (int64_t)s->resident - (int64_t)before);
 }
 
+void rt_spill_look(struct rt_spill *s)
+{
+    if (!s || atomic_load_explicit(&s->total, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&s->lock);
+    look(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void *watch(void *context)
 {
     struct rt_spill *s = context;

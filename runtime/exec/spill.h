@@ -6,7 +6,7 @@
  * signal at some later access. Code that uses the range sees memory.
  *
  * What keeps the process within its limit is that pages leave it again: their contents stay in the file, where the next
- * access finds them. A thread looks every ms how many are there, whoever asks for more does so too, and both take
+ * access finds them. A thread looks every ms how many are there, whoever asks for more or is done with a piece of work does so too, and both take
  * pages in the order of their ranges, one after the other (FIFO): a page that is in use comes back from the kernel's
  * page cache within a microsecond. When written pages go to the disk is up to the kernel, as with any file. */
 #ifndef HEDDLE_RUNTIME_EXEC_SPILL_H
@@ -42,6 +42,9 @@ void rt_spill_free(struct rt_spill *s);
 void *rt_spill_map(struct rt_spill *s, void *at, size_t n);
 /* Gives back all ranges within [p, p + n); their addresses are reserved by nobody afterwards. */
 void rt_spill_unmap(struct rt_spill *s, void *p, size_t n);
+/* Looks how many pages are in memory, and waits while somebody else does. Between two pieces of work: so threads that touch
+ * much are held back where the one that looks gets no processor. s may be NULL. */
+void rt_spill_look(struct rt_spill *s);
 /* For growing something that others may grow, too. */
 void rt_spill_lock(struct rt_spill *s);
 void rt_spill_unlock(struct rt_spill *s);
