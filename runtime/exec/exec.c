@@ -86,7 +86,7 @@ static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_entr
         x->memory.filed_beyond = o->filed_beyond;
     for (int i = 0; i < spec->nstates; i++)
         x->tracks_matches = x->tracks_matches || spec->states[i].track_matches;
-    if ((!o->spill || rt_memory_spill(&x->memory)) && init_workers(x) == 0)
+    if ((!o->spill || rt_memory_spill(&x->memory, &x->failure)) && init_workers(x) == 0)
         return x;
     rt_memory_release(&x->memory);
     hd_arena_release(&x->arena);
@@ -199,7 +199,7 @@ static void note_memory(const struct rt_exec *x)
     x->stats->spilled_bytes = rt_spill_bytes(x->memory.spill);
     for (int i = 0; x->live && i < x->spec->nstates; i++) {
         const struct rt_live *v = &x->live[i];
-        x->stats->state_spilled[i] = v->region.filed + v->spill.filed + atomic_load(&v->filed);
+        x->stats->state_spilled[i] = v->region.filed + v->flushed.filed + atomic_load(&v->filed);
     }
 }
 

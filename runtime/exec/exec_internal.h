@@ -48,7 +48,7 @@ struct rt_live {
     const struct rt_state *s;
     struct rt_local *local;  /* local[worker * nstates] */
     struct rt_region region; /* rows as they are appended; merged groups */
-    struct rt_region spill;  /* AGG_HASH: flushed groups */
+    struct rt_region flushed; /* AGG_HASH: groups of full tables */
     struct rt_block moved;   /* rows after sorting or grouping, if not in the region */
     unsigned char *rows;     /* the finished ones */
     uint64_t nrows;

@@ -135,9 +135,9 @@ static void moved(void *owner, int64_t bytes)
         atomic_fetch_add(&m->resident, bytes);
 }
 
-bool rt_memory_spill(struct rt_memory *m)
+bool rt_memory_spill(struct rt_memory *m, const _Atomic int *stopped)
 {
-    m->spill = m->temp ? rt_spill_new(m->temp, allowed, moved, m) : NULL;
+    m->spill = m->temp ? rt_spill_new(m->temp, allowed, moved, m, stopped) : NULL;
     return m->spill || !m->temp;
 }
 

@@ -29,9 +29,9 @@ struct rt_memory {
 };
 /* limit 0: 80 % of the machine's memory. */
 void rt_memory_init(struct rt_memory *m, uint64_t limit, struct rt_memory *parent);
-/* Of an execution: from now on what does not fit goes into a file, if the context has a place for it. False: no memory.
- * All must be freed before rt_memory_release. */
-bool rt_memory_spill(struct rt_memory *m);
+/* Of an execution: from now on what does not fit goes into a file, if the context has a place for it. stopped: not 0 once
+ * the execution has failed; may be NULL. False: no memory. All must be freed before rt_memory_release. */
+bool rt_memory_spill(struct rt_memory *m, const _Atomic int *stopped);
 void rt_memory_release(struct rt_memory *m);
 /* False: a limit would be passed; nothing is taken. */
 bool rt_memory_reserve(struct rt_memory *m, uint64_t bytes);

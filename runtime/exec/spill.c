@@ -37,6 +37,7 @@ struct rt_spill {
     uint64_t (*allowed)(void *owner);
     void (*moved)(void *owner, int64_t bytes);
     void *owner;
+    const _Atomic int *stopped;
     pthread_mutex_t growing;
     pthread_mutex_t
         lock; /* all below that is not atomic; no system call on the file is made under it but its opening */
@@ -65,14 +66,20 @@ uint64_t rt_temp_room(const struct rt_temp *t)
 }
 
 struct rt_spill *rt_spill_new(struct rt_temp *temp, uint64_t (*allowed)(void *owner),
-                              void (*moved)(void *owner, int64_t bytes), void *owner)
+                              void (*moved)(void *owner, int64_t bytes), void *owner, const _Atomic int *stopped)
 {
     pthread_condattr_t a;
     struct rt_spill *s = hd_try_calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    *s = (struct rt_spill){
-        .temp = temp, .allowed = allowed, .moved = moved, .owner = owner, .fd = -1, .pagemap = -1, .statm = -1};
+    *s = (struct rt_spill){.temp = temp,
+                           .allowed = allowed,
+                           .moved = moved,
+                           .owner = owner,
+                           .stopped = stopped,
+                           .fd = -1,
+                           .pagemap = -1,
+                           .statm = -1};
     pthread_mutex_init(&s->growing, NULL);
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&a);
@@ -158,12 +165,14 @@ static uint64_t mapped_bytes(const struct rt_spill *s)
 static void look(struct rt_spill *s)
 {
     uint64_t before = s->resident, allowed = s->allowed(s->owner), mapped = mapped_bytes(s);
-    if (mapped && mapped <= s->others + allowed)
-        return;
-    s->resident = count_present(s);
-    s->others = mapped - HD_MIN(mapped, s->resident);
-    if (s->resident > allowed)
-        drop_pages(s, allowed / 2);
+    if (mapped && mapped <= s->others + allowed) {
+        s->resident = HD_MIN(s->resident, mapped - HD_MIN(mapped, s->others)); /* some were given back */
+    } else {
+        s->resident = count_present(s);
+        s->others = mapped - HD_MIN(mapped, s->resident);
+        if (s->resident > allowed)
+            drop_pages(s, allowed / 2);
+    }
     s->moved(s->owner, (int64_t)s->resident - (int64_t)before);
 }
 
@@ -342,6 +351,8 @@ static bool remove_range(struct rt_spill *s, const unsigned char *p, size_t n, s
 static bool fill(struct rt_spill *s, const struct range *r)
 {
     for (size_t at = 0; at < r->n; at += PIECE) {
+        if (s->stopped && atomic_load_explicit(s->stopped, memory_order_relaxed) != 0)
+            return false; /* nobody asks why */
         if (madvise(r->p + at, HD_MIN(r->n - at, (size_t)PIECE), MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
             return fail(s, FAIL_GROW, errno == EFAULT ? ENOSPC : errno);
         pthread_mutex_lock(&s->lock);

@@ -32,9 +32,9 @@ uint64_t rt_temp_room(const struct rt_temp *t);
 
 struct rt_spill;
 /* allowed: bytes of ranges that may be in memory now; any thread calls it. moved: how many there are, if that changed.
- * NULL: no memory. */
+ * stopped: not 0 once nobody needs the memory any more; may be NULL. NULL: no memory. */
 struct rt_spill *rt_spill_new(struct rt_temp *temp, uint64_t (*allowed)(void *owner),
-                              void (*moved)(void *owner, int64_t bytes), void *owner);
+                              void (*moved)(void *owner, int64_t bytes), void *owner, const _Atomic int *stopped);
 void rt_spill_free(struct rt_spill *s);
 
 /* n bytes, whole units, that are zero: at `at`, where the caller has reserved addresses, or, NULL, where there is room.

@@ -313,7 +313,7 @@ static void pages_leave_memory(void **state)
     rt_memory_init(&all, ALLOWED, NULL);
     all.temp = &temp;
     rt_memory_init(&m, UINT64_MAX, &all);
-    assert_true(rt_memory_spill(&m));
+    assert_true(rt_memory_spill(&m, NULL));
     assert_true(rt_block_new(&m, SIZE, true, &b));
     for (uint64_t round = 0; round < 3; round++) {
         for (uint64_t at = 0; at < SIZE; at += PAGE) {
