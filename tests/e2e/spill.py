@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """States beyond a memory limit, through the command line.
 
-    spill.py --heddle BIN --db DB [--threads 1,3] rows PLAN...      everything in files (HEDDLE_STATE_BYTES=1): the same rows
+    spill.py --heddle BIN --db DB [--threads 1,3] rows PLAN...      everything in files (HEDDLE_STATE_BYTES=1): the same rows;
+                                                                    and what plans do under a limit
     spill.py --heddle BIN --db DB fails                             what goes wrong is one error, and nothing is left
     spill.py --heddle BIN --db DB [--memory 256M] budget PLAN...    with and without the limit: the same rows, user and
                                                                     system time of both, and memory at its highest: what
@@ -89,8 +90,27 @@ class Spill:
                 if states > report["spilled_bytes"] or (plan in self.own.values() and not states):
                     sys.exit(f"{plan}: {states} bytes of states spilled, {report['spilled_bytes']} in all")
                 spilled += report["spilled_bytes"] > 0
+        self.choices()
         self.nothing_left("rows")
         print(f"{len(plans) + len(self.own)} plans, {spilled} runs spilled")
+
+    def physical(self, plan, *options):
+        command = [self.args.heddle, "explain", plan, "--db", self.args.db, "--backend", "cpu", "--dump", "physical", *options]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def choices(self):
+        """What the limit decides, and nothing without one."""
+        grouped = os.path.join(self.folder, "grouped.json")
+        pathlib.Path(grouped).write_text(json.dumps(counted({
+            "op": "aggregate", "keys": ["l_orderkey"], "input": ITEMS, "aggs": [{"fn": "count", "as": "q"}]}, "q")))
+        cases = ((self.own["join"], "parts: both sides", "not none", "it takes more than a quarter of the memory limit"),
+                 (grouped, "groups: hash", "not dense", "they take more than half of the memory limit"))
+        for plan, taken, other, why in cases:
+            under, free = self.physical(plan, "--memory", "1M"), self.physical(plan)
+            if taken not in under or other not in under or why not in under or taken in free or "limit" in free:
+                sys.exit(f"{plan}: not what the limit wants\n{under}\n{free}")
+            if self.physical(plan, "--memory", "1M", "--temp", "none") != free:
+                sys.exit(f"{plan}: without files the limit decides nothing")
 
     # ---- failures
 
