@@ -82,6 +82,8 @@ static int run_program(struct heddle_statement *s, const struct api_code *c, str
                                 .thread_pool = s->engine->thread_pool,
                                 .memory = &s->engine->memory,
                                 .memory_limit = s->memory_limit,
+                                .spill = api_may_spill(s),
+                                .filed_beyond = api_state_bytes(),
                                 .cancel = &s->cancel,
                                 .wait_for_code = wait_for_code,
                                 .code = &w};

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,41 @@ static char *cache_path(const char *wanted)
     return path;
 }
 
+/* Whoever names a folder wants to know now that it is none. */
+static int check_temp(const char *dir, struct hd_err *err)
+{
+    struct stat st;
+    if (stat(dir, &st) != 0)
+        return HD_FAIL(err, IO, dir, "temporary files: %s", strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return HD_FAIL(err, IO, dir, "temporary files: %s", strerror(ENOTDIR));
+    if (access(dir, W_OK | X_OK) != 0)
+        return HD_FAIL(err, IO, dir, "temporary files: %s", strerror(errno));
+    return 0;
+}
+
+/* The folder of temporary files, NULL: none. /tmp is memory on many systems. */
+static const char *temp_path(const char *wanted)
+{
+    const char *env = secure_getenv("TMPDIR");
+    if (wanted)
+        return *wanted ? wanted : NULL;
+    return env && *env ? env : "/var/tmp";
+}
+
+static int copy_temp(heddle_context *c, const heddle_options *o, struct hd_err *err)
+{
+    const char *dir = temp_path(o->temp_dir);
+    if (o->temp_dir && dir)
+        HD_TRY(check_temp(dir, err));
+    c->temp_given = o->temp_dir && dir;
+    c->temp_dir = dir ? strdup(dir) : NULL;
+    if (dir && !c->temp_dir)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    c->temp_limit = o->temp_limit;
+    return 0;
+}
+
 static int copy_options(const heddle_options *from, heddle_options *to, struct hd_err *err)
 {
     heddle_options_init(to);
@@ -77,7 +113,8 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     heddle_context *c = calloc(1, sizeof *c);
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    if (choose_backend(c, o.backend, err) != 0) {
+    if (choose_backend(c, o.backend, err) != 0 || copy_temp(c, &o, err) != 0) {
+        free(c->temp_dir);
         free(c);
         return -1;
     }
@@ -109,6 +146,7 @@ void heddle_context_free(heddle_context *c)
         c->exec_free(c->exec);
     pthread_mutex_destroy(&c->mutex);
     free(c->cache_dir);
+    free(c->temp_dir);
     free(c);
 }
 

@@ -42,6 +42,9 @@ struct heddle_context {
     int threads;
     uint64_t memory_limit;
     uint64_t memory_wanted; /* the caller's limit, 0 none: for a GPU's memory too */
+    char *temp_dir; /* NULL: there are no temporary files */
+    uint64_t temp_limit; /* 0: none */
+    bool temp_given; /* by the caller: wanted without a memory limit, too */
     char *cache_dir; /* NULL: no cache on disk */
     uint64_t cache_limit;
     char backend[16]; /* auto, cpu, cuda */

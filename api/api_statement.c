@@ -62,6 +62,8 @@ static int engine_new(heddle_context *c, struct api_engine **out, struct hd_err 
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
+    e->temp = (struct rt_temp){.dir = c->temp_dir, .limit = c->temp_limit ? c->temp_limit : UINT64_MAX};
+    e->memory.temp = c->temp_dir ? &e->temp : NULL;
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
     if (api_backends_open(c, e, err) != 0) {
         engine_free(e);
@@ -402,6 +404,29 @@ int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err)
     return api_statement_finish(s, bind_json(s, json, &e), &e, err);
 }
 
+uint64_t api_state_bytes(void)
+{
+    const char *text = secure_getenv("HEDDLE_STATE_BYTES");
+    return text ? (uint64_t)HD_MAX(atoll(text), 1) : 0;
+}
+
+bool api_may_spill(const struct heddle_statement *s)
+{
+    const heddle_context *c = s->db->context;
+    return c->temp_dir && (c->temp_given || c->memory_wanted || s->memory_limit || api_state_bytes());
+}
+
+/* That a plan's states may take before they spill; 0: they never do. */
+static double state_memory(const struct heddle_statement *s)
+{
+    uint64_t limit = s->db->context->memory_limit, asked = api_state_bytes();
+    if (asked)
+        limit = HD_MIN(limit, asked);
+    if (s->memory_limit)
+        limit = HD_MIN(limit, s->memory_limit);
+    return api_may_spill(s) ? (double)limit : 0;
+}
+
 /* ---- Plan, emit, compile --------------------------------------------------------------- */
 
 /* For tests: with 1 all pipelines take the way of those that are too large for one function. */
@@ -450,6 +475,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .fragments = fragments(),
                             .devices = 2,
                             .cached_bytes = cached_bytes(),
+                            .memory_bytes = gpu ? 0 : state_memory(s),
                             .on_gpu = gpu,
                             .threads = gpu ? 1 : s->threads,
                             .balance = s->balance,

@@ -18,6 +18,7 @@ enum api_gpu_state { API_GPU_UNTRIED, API_GPU_OPENING, API_GPU_OPEN, API_GPU_NON
 struct api_engine {
     struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
+    struct rt_temp temp;
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */
     struct api_gpu_slot {
@@ -132,6 +133,10 @@ static inline struct cg_options api_codegen_options(bool profile)
 #endif
     return o;
 }
+/* For tests: memory for states, all else is in a temporary file; 0: by the limit. */
+uint64_t api_state_bytes(void);
+/* On a CPU, state beyond a memory limit may go into a temporary file. */
+bool api_may_spill(const struct heddle_statement *s);
 /* Plans for a backend, unless that was done since the last binding. */
 int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_err *err);
 /* Emits the code of a planned program that counts nothing, unless it is there. */

@@ -164,6 +164,8 @@ static void add_state(struct hd_strbuf *b, const struct heddle_statement *s, int
                    s->timed.stats.finish_ms[i], (unsigned long long)s->timed.stats.state_rows[i]);
     if (t->est_rows >= 0)
         hd_strbuf_addf(b, ",\"estimate\":%.0f", t->est_rows);
+    if (s->timed.stats.state_spilled[i])
+        hd_strbuf_addf(b, ",\"spilled_bytes\":%llu", (unsigned long long)s->timed.stats.state_spilled[i]);
     hd_strbuf_adds(b, "}");
 }
 
@@ -233,6 +235,8 @@ static int write_report(const struct heddle_statement *s, char **json)
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
                    t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->timed.stats.peak_bytes);
+    if (s->backend->on_threads)
+        hd_strbuf_addf(&b, ",\"spilled_bytes\":%llu", (unsigned long long)s->timed.stats.spilled_bytes);
     add_details(&b, s);
     *json = hd_strbuf_detach(&b);
     hd_strbuf_release(&b);

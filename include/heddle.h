@@ -151,13 +151,20 @@ typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
     size_t struct_size;        /* sizeof(heddle_options) of the caller's header: how the library knows it */
     int threads;               /* worker threads; 0 = number of cores */
-    uint64_t memory_limit;     /* bytes for query state, all statements together; 0 = 80 % of RAM */
+    uint64_t memory_limit;     /* bytes of memory for query state, all statements together; 0 = 80 % of RAM */
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
     const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
     int device;                /* CUDA device number */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
+    const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
+    uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
 } heddle_options;
+/* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
+ * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is
+ * $TMPDIR, else /var/tmp. One that is given and cannot be written to is an error of class IO here; what happens later,
+ * such as a full disk, is one of heddle_execute (class IO; temp_limit: RESOURCE). Statements that run at once share limit
+ * and temp_limit. */
 /* Structures of options grow at their end from one version to the next. The first member says how much of one
  * the caller has: an older header's is taken with the defaults behind its end, a newer header's must be 0 behind what
  * the library knows. These functions set all struct_size bytes to the defaults, and the member; they write nothing
@@ -268,7 +275,7 @@ typedef struct heddle_statement_options {
     uint32_t fws_threshold; /* children of a node that stay with its warp under fixed work-sharing; 0: 1024 */
     uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
-    uint32_t gpu_block;     /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
     const char *tier; /* of a CPU's code. NULL or "auto": begin with code without optimisation, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
     int deterministic; /* with backend auto: all executions of the statement run where the first one did */
@@ -317,7 +324,7 @@ HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
  * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
- *  "execute_ms","result_ms","total_ms","peak_bytes","pipelines":[...],"states":[...]}
+ *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes" (of a CPU),"pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
 

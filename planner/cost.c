@@ -226,6 +226,16 @@ bool pl_table_cached(double rows, double bytes)
     return rows * table_row_bytes <= (bytes > 0 ? bytes : table_cached_bytes);
 }
 
+bool pl_table_spills(double rows, double memory)
+{
+    return pl_array_spills(2 * rows * table_row_bytes, memory);
+}
+
+bool pl_array_spills(double bytes, double memory)
+{
+    return memory > 0 && bytes > memory / 2;
+}
+
 double pl_cost_table(bool cached, double rows)
 {
     return rows * (cached ? NS_CACHED : NS_RANDOM);

@@ -73,6 +73,10 @@ bool pl_direct_fits(double bytes);
 bool pl_table_cached(double rows, double bytes);
 double pl_cost_table(bool cached, double rows);
 double pl_cost_parts(double moved, double rows);
+/* Whether so many bytes that are touched at random would keep too little of a memory limit (0: none) for the rest. A
+ * table's rows are in parts then, each of which is touched at random alone, or hashed instead of addressed. */
+bool pl_table_spills(double rows, double memory);
+bool pl_array_spills(double bytes, double memory);
 /* Slots of a part, as powers of two, that stay in the cache: in a core's own, and in a large GPU's; and parts at most. */
 enum { PL_PART_SLOTS_CPU = 15, PL_PART_SLOTS_GPU = 19, PL_PARTS_CPU = 9, PL_PARTS_TOP = 40 };
 

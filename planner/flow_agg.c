@@ -114,7 +114,7 @@ static int choose_groups(struct ctx *c, const struct stream *s, const struct sta
                                .row_bytes = stride_guess(g),
                                .rows = s->est,
                                .clustered = d->clustered};
-    if (pl_shared_groups_pay(&f))
+    if (pl_shared_groups_pay(c, &f))
         HD_TRY(all_sharable(c, s, g, &f.sharable));
     HD_TRY(flow_fold_facts(c, s, g, &f.fold));
     pl_choose_groups(c, g->node, &f, d);

@@ -28,8 +28,15 @@ static bool is_worth_it(const struct pl_table_facts *f)
     return (asked && pl_direct_fits(f->range * row)) || pl_worth_direct(f->range, row, f->rows);
 }
 
+/* Bytes of the table that is addressed by the packed key. */
+static double addressed_bytes(const struct pl_table_facts *f)
+{
+    enum rt_state_kind kind = addressed(f);
+    return f->range * (kind == RT_STATE_BITMAP ? 0.125 : kind == RT_STATE_CSR ? 4 : 8.0 * f->kept);
+}
+
 /* Why keys cannot address the table, NULL: they can. */
-static const char *why_not_addressed(const struct pl_table_facts *f)
+static const char *why_not_addressed(const struct pl_table_facts *f, double memory)
 {
     if (f->all_rows)
         return "rows without a match are wanted";
@@ -39,12 +46,14 @@ static const char *why_not_addressed(const struct pl_table_facts *f)
         return "keys are no integers of a range";
     if (f->strategy == FE_HASH || f->strategy == FE_RADIX)
         return "the plan asks for a hash table";
+    if (f->strategy != FE_DIRECT && pl_array_spills(addressed_bytes(f), memory))
+        return "it takes more than half of the memory limit";
     return is_worth_it(f) ? NULL : "the range is too sparse";
 }
 
 enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f)
 {
-    const char *why = why_not_addressed(f);
+    const char *why = why_not_addressed(f, c->opt.memory_bytes);
     enum rt_state_kind kind = why ? RT_STATE_HASH : addressed(f);
     struct pl_decision *d = pl_decide(c, n, "table");
     const char *detail = f->unique ? "range %.0f, ~%.0f rows, unique keys" : "range %.0f, ~%.0f rows";
@@ -91,7 +100,8 @@ static int cheapest_parts(const struct pl_parts_facts *f, bool cached, int last,
 struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f)
 {
     static const char *const names[] = {"none", "build side", "both sides"};
-    bool asked = f->strategy == FE_RADIX, small = pl_table_cached(f->build, c->opt.cached_bytes);
+    bool spills = pl_table_spills(f->build, c->opt.memory_bytes);
+    bool asked = f->strategy == FE_RADIX || spills, small = pl_table_cached(f->build, c->opt.cached_bytes);
     int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH;
     double ns[3];
     int taken = cheapest_parts(f, small, last, ns);
@@ -105,9 +115,10 @@ struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct p
                   last == PARTS_BOTH ? NULL : "the order of rows is kept");
     pl_decide_way(c, d, names[PARTS_BUILD], ns[PARTS_BUILD], NULL);
     pl_decide_way(c, d, names[PARTS_NONE], ns[PARTS_NONE],
-                  asked ? "the plan asks for parts"
-                  : gpu ? "a GPU's lookups are no faster in parts"
-                        : NULL);
+                  spills  ? "it takes more than a quarter of the memory limit"
+                  : asked ? "the plan asks for parts"
+                  : gpu   ? "a GPU's lookups are no faster in parts"
+                          : NULL);
     pl_decide_take(d, names[taken]);
     struct pl_parts p = parts_of(f->build, asked || c->opt.cached_bytes > 0);
     p.build = taken != PARTS_NONE;
@@ -154,15 +165,24 @@ static double dense_bytes(const struct pl_group_facts *f)
     return f->packed ? f->range * f->row_bytes : 0;
 }
 
+/* Each thread may have a copy. */
+static const char *no_dense_groups(const struct ctx *c, const struct pl_group_facts *f)
+{
+    if (!f->packed)
+        return "keys are no integers of a range";
+    return pl_array_spills(dense_bytes(f), c->opt.memory_bytes) ? "they take more than half of the memory limit" : NULL;
+}
+
 static bool private_pays(const struct pl_group_facts *f)
 {
     enum { PRIVATE_BYTES = 1 << 20 };
     return f->packed && pl_agg_private_fits(dense_bytes(f), PRIVATE_BYTES, f->rows);
 }
 
-bool pl_shared_groups_pay(const struct pl_group_facts *f)
+bool pl_shared_groups_pay(const struct ctx *c, const struct pl_group_facts *f)
 {
-    return f->nkept > 0 && f->packed && !private_pays(f) && pl_agg_shared_fits(dense_bytes(f), f->rows);
+    return !no_dense_groups(c, f) && f->nkept > 0 && f->packed && !private_pays(f) &&
+           pl_agg_shared_fits(dense_bytes(f), f->rows);
 }
 
 static void tell_keys(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f)
@@ -206,10 +226,10 @@ static void tell_copies(struct ctx *c, struct pl_decision *d, const struct pl_gr
 
 static void tell_shared(struct ctx *c, struct pl_decision *d, const struct pl_group_facts *f, int taken)
 {
-    const char *no_dense = f->packed ? NULL : "keys are no integers of a range";
-    const char *no_share = !f->packed                                ? no_dense
-                           : f->sharable || !pl_shared_groups_pay(f) ? NULL
-                                                                     : "no atomics for an accumulator";
+    const char *no_dense = no_dense_groups(c, f);
+    const char *no_share = no_dense                                     ? no_dense
+                           : f->sharable || !pl_shared_groups_pay(c, f) ? NULL
+                                                                        : "no atomics for an accumulator";
     double bytes = dense_bytes(f), hash = cost_of_groups(c, f, GROUPS_HASH);
     double copies = cost_of_groups(c, f, GROUPS_COPIES), shared = cost_of_groups(c, f, GROUPS_SHARED);
     pl_decide_way(c, d, group_names[GROUPS_COPIES], f->packed ? copies : -1,
@@ -226,9 +246,10 @@ static int state_of_groups(const struct ctx *c, const struct pl_group_facts *f)
         return GROUPS_ONE;
     if (private_pays(f))
         return GROUPS_COPIES;
-    if (pl_shared_groups_pay(f) && f->sharable)
+    if (pl_shared_groups_pay(c, f) && f->sharable)
         return GROUPS_SHARED;
-    return f->packed && pl_agg_copies_fit(dense_bytes(f), c->opt.threads, f->rows) ? GROUPS_COPIES : GROUPS_HASH;
+    return !no_dense_groups(c, f) && pl_agg_copies_fit(dense_bytes(f), c->opt.threads, f->rows) ? GROUPS_COPIES
+                                                                                                : GROUPS_HASH;
 }
 
 void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *g)

@@ -107,7 +107,7 @@ struct pl_group_facts {
     const struct pl_fold_facts *fold;
 };
 /* Whether it is worth finding out if groups are sharable. */
-bool pl_shared_groups_pay(const struct pl_group_facts *f);
+bool pl_shared_groups_pay(const struct ctx *c, const struct pl_group_facts *f);
 /* Sets kind, shared and fold. */
 void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_facts *f, struct pl_grouping *d);
 

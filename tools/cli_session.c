@@ -16,6 +16,10 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     o.backend = cli_text(a, CLI_BACKEND);
     o.device = (int)cli_count(a, CLI_DEVICE, 0);
     o.no_mmap = cli_given(a, CLI_NO_MMAP);
+    o.temp_dir = cli_text(a, CLI_TEMP);
+    o.temp_limit = (uint64_t)cli_count(a, CLI_TEMP_LIMIT, 0);
+    if (o.temp_dir && strcmp(o.temp_dir, "none") == 0)
+        o.temp_dir = "";
     return heddle_context_new(&o, out, &e) ? cli_adopt(err, e) : 0;
 }
 

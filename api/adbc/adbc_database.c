@@ -52,6 +52,8 @@ static int open_core(struct adbc_core *c, const struct adbc_options *o, heddle_e
     h.backend = adbc_option_text(o, ADBC_OPT_BACKEND);
     h.device = (int)adbc_option_number(o, ADBC_OPT_DEVICE);
     h.no_mmap = adbc_option_bool(o, ADBC_OPT_NO_MMAP);
+    h.temp_dir = adbc_option_text(o, ADBC_OPT_TEMP_DIR);
+    h.temp_limit = adbc_option_number(o, ADBC_OPT_TEMP_LIMIT);
     if (heddle_context_new(&h, &c->context, error) != 0)
         return -1;
     return heddle_database_open(c->context, folder(o), adbc_option_bool(o, ADBC_OPT_TRUST), &c->db, error);

@@ -53,7 +53,8 @@ Stream._fields_ = [("get_schema", c_void_p), ("get_next", c_void_p), ("get_last_
 class Options(ctypes.Structure):
     """heddle_options"""
     _fields_ = [("struct_size", c_size_t), ("threads", c_int), ("memory_limit", c_uint64), ("cache_dir", c_char_p),
-                ("cache_limit", c_uint64), ("backend", c_char_p), ("device", c_int), ("no_mmap", c_int)]
+                ("cache_limit", c_uint64), ("backend", c_char_p), ("device", c_int), ("no_mmap", c_int), ("temp_dir", c_char_p),
+                ("temp_limit", c_uint64)]
 
 
 class StatementOptions(ctypes.Structure):

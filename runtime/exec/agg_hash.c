@@ -102,7 +102,7 @@ int rt_agg_hash_init(struct rt_exec *x, struct rt_live *v)
     bool runs = v->s->est_rows > (double)largest_cap(v->s); /* of about as many rows */
     for (int w = 0; w < x->o.threads; w++)
         reset(rt_local(x, v, w));
-    if (rt_region_reserve(&x->memory, &v->spill, runs ? (size_t)HD_MIN(v->s->est_rows * v->s->stride, 1e12) : 0))
+    if (rt_region_reserve(&x->memory, &v->flushed, runs ? (size_t)HD_MIN(v->s->est_rows * v->s->stride, 1e12) : 0))
         return 0;
     rt_exec_raise_memory(x, v->s);
     return -1;
@@ -137,7 +137,7 @@ static bool flush(struct rt_exec *x, struct rt_live *v, struct rt_local *l)
     if (!rt_memory_reserve(&x->memory, sizeof(struct rt_run)))
         return false;
     struct rt_run *r = hd_try_malloc(sizeof *r);
-    if (!r || !(r->rows = rt_region_alloc(&x->memory, &v->spill, t->nrows * stride))) {
+    if (!r || !(r->rows = rt_region_alloc(&x->memory, &v->flushed, t->nrows * stride))) {
         rt_memory_unreserve(&x->memory, sizeof *r);
         free(r);
         return false;
@@ -165,7 +165,7 @@ void rt_agg_hash_free(struct rt_exec *x, struct rt_live *v)
 {
     for (int w = 0; v->local && w < x->o.threads; w++)
         free_runs(x, rt_local(x, v, w));
-    rt_region_free(&x->memory, &v->spill);
+    rt_region_free(&x->memory, &v->flushed);
 }
 
 int32_t hdr_agg_grow(struct hdd_thread *t, int32_t state)
@@ -311,7 +311,7 @@ static void flush_worker(void *context, struct rt_worker *w, uint64_t worker)
 
 static int merge_large(struct rt_exec *x, struct rt_live *v)
 {
-    if (!rt_region_reserve(&x->memory, &v->region, atomic_load(&v->spill.used))) {
+    if (!rt_region_reserve(&x->memory, &v->region, atomic_load(&v->flushed.used))) {
         rt_exec_raise_memory(x, v->s);
         return -1;
     }

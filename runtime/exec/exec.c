@@ -82,10 +82,13 @@ static struct rt_exec *exec_new(const struct rt_spec *spec, const struct rt_tier
     hd_err_init(&x->error);
     pthread_mutex_init(&x->fail_lock, NULL);
     rt_memory_init(&x->memory, o->memory_limit ? o->memory_limit : UINT64_MAX, o->memory);
+    if (o->filed_beyond)
+        x->memory.filed_beyond = o->filed_beyond;
     for (int i = 0; i < spec->nstates; i++)
         x->tracks_matches = x->tracks_matches || spec->states[i].track_matches;
-    if (init_workers(x) == 0)
+    if ((!o->spill || rt_memory_spill(&x->memory, &x->failure)) && init_workers(x) == 0)
         return x;
+    rt_memory_release(&x->memory);
     hd_arena_release(&x->arena);
     free(x->workers);
     free(x);
@@ -98,6 +101,7 @@ static void exec_free(struct rt_exec *x)
         rt_state_free(x, i);
     for (int i = 0; i < x->o.threads; i++)
         rt_heap_free(&x->memory, &x->workers[i].heap);
+    rt_memory_release(&x->memory);
     free(x->locals);
     free(x->workers);
     hd_err_release(&x->error);
@@ -207,6 +211,16 @@ static void free_rest(struct rt_exec *x)
             rt_state_free(x, i);
 }
 
+static void note_memory(const struct rt_exec *x)
+{
+    x->stats->peak_bytes = atomic_load(&x->memory.peak);
+    x->stats->spilled_bytes = rt_spill_bytes(x->memory.spill);
+    for (int i = 0; x->live && i < x->spec->nstates; i++) {
+        const struct rt_live *v = &x->live[i];
+        x->stats->state_spilled[i] = v->region.filed + v->flushed.filed + atomic_load(&v->filed);
+    }
+}
+
 int rt_exec_run(const struct rt_spec *spec, const struct rt_tier_entries *entries, const struct rt_exec_options *o,
                 struct rt_result **out, struct rt_exec_stats *stats, struct hd_err *err)
 {
@@ -224,7 +238,7 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_tier_entries *entrie
     rt_cancel_set(o->cancel, NULL, NULL);
     if (x->started_ns)
         stats->execute_ms = (double)(rt_now_ns() - x->started_ns) / 1e6;
-    stats->peak_bytes = atomic_load(&x->memory.peak);
+    note_memory(x);
     x->stats = NULL; /* the caller's; the result may live longer */
     if (rc != 0) {
         hd_err_set(err, x->error.class, __FILE__, __LINE__, x->error.path, "%s", x->error.message);

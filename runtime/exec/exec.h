@@ -29,6 +29,8 @@ struct rt_exec_options {
     struct rt_thread_pool *thread_pool;
     struct rt_memory *memory; /* of the context; its limit holds too. May be NULL */
     uint64_t memory_limit;    /* of this execution; 0: none but the above */
+    uint64_t filed_beyond;    /* with spill, for tests: as in struct rt_memory; 0: by the limit */
+    bool spill;               /* what does not fit goes into a file, if the context's memory has a place for it */
     struct rt_cancel *cancel; /* may be NULL */
     /* Waits until there is the code that the pipeline is to begin with (rt_tiering); fails if there will be none. NULL:
      * it is there. */

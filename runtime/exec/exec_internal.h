@@ -48,7 +48,7 @@ struct rt_live {
     const struct rt_state *s;
     struct rt_local *local;  /* local[worker * nstates] */
     struct rt_region region; /* rows as they are appended; merged groups */
-    struct rt_region spill;  /* AGG_HASH: flushed groups */
+    struct rt_region flushed; /* AGG_HASH: groups of full tables */
     struct rt_block moved;   /* rows after sorting or grouping, if not in the region */
     unsigned char *rows;     /* the finished ones */
     uint64_t nrows;
@@ -63,6 +63,7 @@ struct rt_live {
     int64_t bound;            /* ROWS, bounded: while no pipeline fills it */
     _Atomic uint64_t *bound_word; /* the same in the args vector, while one does */
     _Atomic uint64_t taken;   /* ROWS with a limit and no order: rows asked for */
+    _Atomic uint64_t filed;   /* bytes of blocks that were put into the temporary file */
     bool finished;
 };
 

@@ -52,7 +52,8 @@ void rt_exec_raise_memory(struct rt_exec *x, const struct rt_state *s)
 {
     char what[64], text[RT_REFUSAL_TEXT];
     snprintf(what, sizeof what, "%s%s", s ? rt_state_kind_name(s->kind) : "texts", s ? " state of the plan" : "");
-    rt_exec_raise(x, HD_ERR_RESOURCE, s ? s->path : NULL, "%s", rt_memory_refusal(&x->memory, what, text));
+    enum hd_err_class c = rt_memory_refusal(&x->memory, what, text);
+    rt_exec_raise(x, c, s ? s->path : NULL, "%s", text);
 }
 
 void rt_exec_raise_worker(struct rt_worker *w)

@@ -157,6 +157,7 @@ static bool run_morsel(struct rt_job *j, struct rt_worker *w)
     record_result(w, draw_entries(j)->entry(j->x->args, &w->t, begin, end));
     if (j->by_morsel)
         rt_morsel_end(w, j->p->writes[0]);
+    rt_spill_look(j->x->memory.spill);
     return true;
 }
 

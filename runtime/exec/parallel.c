@@ -37,6 +37,7 @@ static void draw_tasks(void *context, int worker)
         if (task >= p->n || rt_exec_stopped(p->x))
             return;
         p->fn(p->context, &p->x->workers[worker], task);
+        rt_spill_look(p->x->memory.spill);
     }
 }
 
@@ -79,6 +80,8 @@ int rt_exec_block(struct rt_exec *x, const struct rt_state *s, size_t n, bool ze
         rt_exec_raise_memory(x, s);
         return -1;
     }
+    if (b->filed)
+        atomic_fetch_add(&x->live[s - x->spec->states].filed, b->n);
     if (!zero)
         return 0;
     return rt_exec_parallel(x, (b->dirty + CLEAR_PIECE - 1) / CLEAR_PIECE, clear_piece, b);

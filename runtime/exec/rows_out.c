@@ -209,7 +209,8 @@ static int fill_columns(const struct maker *m, const unsigned char *rows, size_t
 static int fail_memory(const struct rt_memory *m, struct hd_err *err)
 {
     char text[RT_REFUSAL_TEXT];
-    return HD_FAIL(err, RESOURCE, NULL, "%s", rt_memory_refusal(m, "result", text));
+    enum hd_err_class c = rt_memory_refusal(m, "result", text);
+    return hd_err_set(err, c, __FILE__, __LINE__, NULL, "%s", text);
 }
 
 /* counted: bytes of the batches that are reserved. */

@@ -533,6 +533,121 @@ static int sort_all(struct sorting *s, uint64_t n, struct rt_block *blocks)
     return rt_exec_parallel(x, s->cut.ntasks, gather_rows, s);
 }
 
+/* ---- Rows beyond memory ------------------------------------------------------------------ */
+
+/* A bucket's rows are written side by side before it is sorted, so that only they and their entries are touched at
+ * random (external distribution sort: Knuth, The Art of Computer Programming 3, 5.4.7). A bucket of equal rows may be
+ * larger than planned, which costs time. */
+struct distribution {
+    struct sorting *s;
+    unsigned char *bucket_of; /* each row's */
+    unsigned char *rows; /* bucket by bucket */
+};
+
+static struct rt_sort_entry entry_at(const struct sorting *s, const unsigned char *rows, uint64_t i)
+{
+    struct rt_sort_entry e;
+    rt_sort_entry(s->o, rows + i * (size_t)s->o->s->stride, &e);
+    return e;
+}
+
+static void find_buckets(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct distribution *d = context;
+    struct sorting *s = d->s;
+    uint64_t *counts = s->counts + task * (uint64_t)s->nbuckets;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++) {
+        struct rt_sort_entry e = entry_at(s, s->rows, i);
+        d->bucket_of[i] = (unsigned char)bucket_of(s, &e);
+        counts[d->bucket_of[i]]++;
+    }
+}
+
+static void move_to_buckets(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct distribution *d = context;
+    struct sorting *s = d->s;
+    size_t stride = (size_t)s->o->s->stride;
+    uint64_t *at = s->counts + task * (uint64_t)s->nbuckets;
+    for (uint64_t i = task * s->cut.size; i < rt_cut_end(&s->cut, task); i++)
+        memcpy(d->rows + at[d->bucket_of[i]]++ * stride, s->rows + i * stride, stride);
+}
+
+/* The wanted rows of a bucket go to their places. */
+static void write_bucket(const struct sorting *s, const struct rt_sort_entry *e, uint64_t b)
+{
+    size_t stride = (size_t)s->o->s->stride;
+    uint64_t from = HD_MAX(s->start[b], s->offset), to = HD_MIN(s->start[b + 1], s->offset + s->count);
+    for (uint64_t i = from; i < to; i++)
+        memcpy(s->out + (i - s->offset) * stride, e[i - s->start[b]].row, stride);
+}
+
+static void sort_apart(void *context, struct rt_worker *w, uint64_t b)
+{
+    struct distribution *d = context;
+    struct sorting *s = d->s;
+    struct rt_block m;
+    uint64_t n = s->start[b + 1] - s->start[b];
+    if (s->start[b + 1] <= s->offset || s->start[b] >= s->offset + s->count || n == 0)
+        return;
+    if (!rt_block_new(&w->x->memory, 2 * n * sizeof(struct rt_sort_entry), false, &m)) {
+        rt_exec_raise_memory(w->x, s->o->s);
+        return;
+    }
+    struct rt_sort_entry *e = m.p;
+    for (uint64_t i = 0; i < n; i++)
+        e[i] = entry_at(s, d->rows, s->start[b] + i);
+    sort_by_digits(s->o, e, e + n, n);
+    write_bucket(s, e, b);
+    rt_block_free(&w->x->memory, &m);
+}
+
+/* Some neighbours at each place: rows of one page of a file cost as much as one. */
+static void sample_rows(struct sorting *s, struct rt_sort_entry *sample, size_t n)
+{
+    enum { NEIGHBOURS = 8 };
+    for (size_t i = 0; i < n; i++)
+        sample[i] = entry_at(s, s->rows, ((hdd_mix(i / NEIGHBOURS + 1) >> 11) + i % NEIGHBOURS) % s->cut.n);
+    rt_sort_entries(s->o, sample, n);
+    for (int b = 0; b + 1 < s->nbuckets; b++)
+        s->splitters[b] = sample[(b + 1) * SAMPLES_PER_BUCKET];
+}
+
+static int distribute_rows(struct distribution *d, struct rt_block *blocks)
+{
+    struct sorting *s = d->s;
+    struct rt_exec *x = s->x;
+    const struct rt_state *st = s->o->s;
+    size_t samples = (size_t)s->nbuckets * SAMPLES_PER_BUCKET;
+    HD_TRY(rt_exec_block(x, st, s->cut.n, false, &blocks[0]));
+    HD_TRY(rt_exec_block(x, st, samples * sizeof *s->from, false, &blocks[1]));
+    HD_TRY(rt_exec_block(x, st, s->cut.ntasks * (size_t)s->nbuckets * sizeof *s->counts, true, &blocks[2]));
+    HD_TRY(rt_exec_block(x, st, s->cut.n * (size_t)st->stride, false, &blocks[3]));
+    d->bucket_of = blocks[0].p;
+    s->counts = blocks[2].p;
+    d->rows = blocks[3].p;
+    sample_rows(s, blocks[1].p, samples);
+    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, find_buckets, d));
+    place_buckets(s);
+    HD_TRY(rt_exec_parallel(x, s->cut.ntasks, move_to_buckets, d));
+    return rt_exec_parallel(x, (uint64_t)s->nbuckets, sort_apart, d);
+}
+
+/* Bytes of rows and entries; what all threads sort at once stays below the memory that there is. */
+static int sort_beyond(struct sorting *s, uint64_t n, uint64_t memory)
+{
+    struct rt_block blocks[4] = {{.p = NULL}, {.p = NULL}, {.p = NULL}, {.p = NULL}};
+    struct distribution d = {.s = s};
+    double bytes = (double)n * (double)(2 * sizeof(struct rt_sort_entry) + 2 * (size_t)s->o->s->stride);
+    double each = (double)memory / (2.0 * s->x->o.threads);
+    s->cut = rt_cut(s->x, n, 4096);
+    s->nbuckets = (int)HD_MIN(2 + bytes / HD_MAX(each, 1.0), (double)MAX_BUCKETS);
+    int rc = distribute_rows(&d, blocks);
+    for (int i = 0; i < 4; i++)
+        rt_block_free(&s->x->memory, &blocks[i]);
+    return rc;
+}
+
 int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
                  uint64_t count, unsigned char *out)
 {
@@ -540,6 +655,9 @@ int rt_sort_rows(struct rt_exec *x, const struct rt_sorter *o, const unsigned ch
     struct sorting *s = hd_alloc(&x->arena, sizeof *s);
     *s =
         (struct sorting){.x = x, .o = o, .rows = rows, .offset = offset, .count = count, .out = out, .all = UINT64_MAX};
+    uint64_t memory = rt_memory_left(&x->memory), need = n * (2 * sizeof *s->from);
+    if (n > PARALLEL_MIN && count && need > memory)
+        return sort_beyond(s, n, memory);
     int rc = n && count ? sort_all(s, n, blocks) : 0;
     for (int i = 0; i < 3; i++)
         rt_block_free(&x->memory, &blocks[i]);

@@ -41,6 +41,7 @@ void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, 
     s->pipelines = HD_NEWN(&s->arena, struct rt_pipeline_stats, spec->npipelines);
     s->finish_ms = HD_NEWN(&s->arena, double, spec->nstates);
     s->state_rows = HD_NEWN(&s->arena, uint64_t, spec->nstates);
+    s->state_spilled = HD_NEWN(&s->arena, uint64_t, spec->nstates);
     for (int i = 0; i < spec->npipelines; i++) {
         s->pipelines[i].swap_ms = -1;
         s->pipelines[i].busy_ms = HD_NEWN(&s->arena, double, threads);

@@ -67,10 +67,12 @@ struct rt_exec_stats {
     double execute_ms;
     double code_ms; /* CPU: waiting for the code of pipelines, in no other time */
     uint64_t peak_bytes;
+    uint64_t spilled_bytes; /* put into the temporary file, all together; of a GPU 0 */
     int threads, npipelines, nstates;
     struct rt_pipeline_stats *pipelines;
     double *finish_ms;    /* per state; on a GPU without a timeline how long the host took to queue it */
     uint64_t *state_rows; /* per state, after FINISH */
+    uint64_t *state_spilled; /* per state: bytes put into the temporary file */
     int nspans;           /* in the order in which they began, device after device; GPU: with a timeline */
     struct rt_span *spans;
     struct hd_arena arena;

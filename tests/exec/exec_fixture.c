@@ -17,6 +17,22 @@ static void make_stock(void)
     stock = rt_pages_new((size_t)64 << 20);
 }
 
+void fx_spill(struct fx *f, const char *dir, uint64_t limit)
+{
+    f->temp = (struct rt_temp){.dir = dir, .limit = UINT64_MAX};
+    f->memory.temp = &f->temp;
+    f->limit = limit;
+    f->spill = true;
+}
+
+/* FX_SPILL=BYTES: all executions have so little memory, and a temporary file. */
+static void spill_if_asked(struct fx *f)
+{
+    const char *limit = getenv("FX_SPILL"), *dir = getenv("TMPDIR");
+    if (limit)
+        fx_spill(f, dir ? dir : "/var/tmp", (uint64_t)atoll(limit));
+}
+
 void fx_init(struct fx *f, int threads, void *context)
 {
     memset(f, 0, sizeof *f);
@@ -28,6 +44,7 @@ void fx_init(struct fx *f, int threads, void *context)
     f->memory.pages = stock;
     f->thread_pool = rt_thread_pool_new();
     f->threads = threads;
+    spill_if_asked(f);
     f->sites[0] = (struct rt_site){.path = "$.root.first"};
     f->sites[1] = (struct rt_site){.path = "$.root.second"};
     f->spec = (struct rt_spec){.states = f->states,
@@ -44,6 +61,8 @@ void fx_release(struct fx *f)
 {
     rt_result_free(f->result);
     assert_int_equal(atomic_load(&f->memory.used), 0);
+    assert_int_equal(atomic_load(&f->memory.resident), 0);
+    assert_int_equal(atomic_load(&f->temp.used), 0);
     rt_exec_stats_release(&f->stats);
     rt_thread_pool_free(f->thread_pool);
     hd_err_release(&f->err);
@@ -130,6 +149,7 @@ int fx_run(struct fx *f, int result_state)
                                 .thread_pool = f->thread_pool,
                                 .memory = &f->memory,
                                 .memory_limit = f->limit,
+                                .spill = f->spill,
                                 .cancel = f->cancel};
     f->spec.result_state = result_state;
     fx_seal(f);

@@ -33,6 +33,8 @@ struct fx {
     int threads;
     bool profile;
     uint64_t limit;
+    struct rt_temp temp;
+    bool spill;
     struct rt_cancel *cancel;
     struct rt_exec_stats stats;
     struct rt_result *result;
@@ -44,6 +46,8 @@ extern const int fx_threads[4];
 
 /* word 0 of the args is the address of `context`. */
 void fx_init(struct fx *f, int threads, void *context);
+/* Executions have `limit` bytes of memory, and temporary files in dir. */
+void fx_spill(struct fx *f, const char *dir, uint64_t limit);
 void fx_release(struct fx *f); /* checks that all memory was given back */
 /* An empty state with room for a hash, an existence byte or nothing before its fields. */
 int fx_state(struct fx *f, enum rt_state_kind kind);

@@ -283,6 +283,23 @@ class Plans(unittest.TestCase):
         with self.assertRaises(heddle.IoError):
             heddle.connect("/nowhere")
 
+    def test_temporary_files(self):
+        groups = plan({"op": "aggregate", "keys": [], "aggs": [{"fn": "count", "as": "n"}], "input": {
+            "op": "distinct", "input": {"op": "project", "exprs": ["l_orderkey", "l_partkey"], "input": scan("lineitem")}}})
+        wanted = heddle.connect(DATABASE).run(groups).arrow()
+        with tempfile.TemporaryDirectory() as folder:
+            con = heddle.connect(DATABASE, backend="cpu", threads=2, memory_limit=1_000_000, temp_dir=folder)
+            got = con.run(groups)
+            self.assertEqual(got.arrow(), wanted)
+            self.assertGreater(got.profile.report["spilled_bytes"], 0)
+            self.assertEqual(os.listdir(folder), [])
+            with self.assertRaises(heddle.ResourceError):
+                heddle.connect(DATABASE, backend="cpu", memory_limit=1_000_000, temp_dir=folder, temp_limit=1).run(groups)
+            with self.assertRaises(heddle.IoError):
+                heddle.connect(temp_dir=folder + "/missing")
+        with self.assertRaises(heddle.ResourceError):
+            heddle.connect(DATABASE, backend="cpu", memory_limit=1_000_000, temp_dir="").run(groups)
+
     def test_explain(self):
         self.assertIn("scan t", self.con.explain(plan(scan("t"))))
         self.assertIn("define", self.con.explain(plan(scan("t")), "llvm"))
