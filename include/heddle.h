@@ -276,9 +276,9 @@ typedef struct heddle_statement_options {
     uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
+    int deterministic; /* with backend auto: all executions of the statement run where the first one did */
     const char *tier; /* of a CPU's code. NULL or "auto": begin with code without optimisation, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
-    int deterministic; /* with backend auto: all executions of the statement run where the first one did */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)

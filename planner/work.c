@@ -45,6 +45,7 @@ struct walk {
     const struct pl_program *p;
     struct pl_work *w;
     double code; /* of the pipeline */
+    int children; /* slot of the rows that a fold goes through, which are neighbours; -1: outside */
 };
 
 static void add_value(struct walk *k, int e, double rows)
@@ -59,11 +60,12 @@ static void add_value(struct walk *k, int e, double rows)
 
 /* ---- steps ----------------------------------------------------------------------------- */
 
-static struct price of_step(const struct pl_pipeline *q, const struct pl_step *s)
+static struct price of_step(const struct walk *k, const struct pl_pipeline *q, const struct pl_step *s)
 {
     switch (s->kind) {
     case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD: return s->row_slot == q->source_slot ? neighbour : elsewhere;
+    case PL_STEP_LOAD_FIELD:
+        return s->row_slot == q->source_slot || s->row_slot == k->children ? neighbour : elsewhere;
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_CHILD: return index_lookup;
     case PL_STEP_PROBE_BITMAP:
@@ -83,7 +85,10 @@ static struct price of_step(const struct pl_pipeline *q, const struct pl_step *s
     case PL_STEP_EXPAND_FK:
     case PL_STEP_EXPAND_ALL:
     case PL_STEP_EXPAND_LATER:
-    case PL_STEP_EXPAND_COUNT: return range;
+    case PL_STEP_EXPAND_COUNT:
+    case PL_STEP_FOLD: return range;
+    case PL_STEP_FOLD_ADD: return added;
+    case PL_STEP_FOLD_END:
     case PL_STEP_LET:
     case PL_STEP_FILTER:
     case PL_STEP_COUNT: return (struct price){0, 0};
@@ -94,13 +99,15 @@ static struct price of_step(const struct pl_pipeline *q, const struct pl_step *s
 static void add_step(struct walk *k, const struct pl_pipeline *q, const struct pl_step *s, double rows, double next)
 {
     k->code++;
-    add(k->w, of_step(q, s), rows);
+    add(k->w, of_step(k, q, s), rows);
     if (s->expr >= 0)
         add_value(k, s->expr, rows);
     for (int i = 0; i < s->nkeys; i++)
         add_value(k, s->keys[i], rows);
     if (pl_opens_level(s->kind))
         add(k->w, each_child, next);
+    if (s->kind == PL_STEP_FOLD || s->kind == PL_STEP_FOLD_END)
+        k->children = s->kind == PL_STEP_FOLD ? s->slot : -1;
 }
 
 static struct price of_sink(enum pl_sink_kind kind)
@@ -154,6 +161,7 @@ static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
 {
     double rows = rows_at(q, 0, source_rows(k->p, q->spec));
     k->code = 0;
+    k->children = -1;
     for (int i = 0; i < q->nsteps; i++) {
         double next = rows_at(q, i + 1, rows);
         add_step(k, q, &q->steps[i], rows, next);
