@@ -214,6 +214,13 @@ class Reports(cli.CliTest):
                 self.assertGreaterEqual(report[key], 0)
             self.assertIn("compile_cached", report)
             self.assertIn("peak_bytes", report)
+            self.assertTrue(report["why"])
+
+    def test_a_backend_that_was_asked_for_is_told_as_the_reason(self):
+        _, err = self.run_cli("run", "p.json", "-f", "csv", "--time", "--backend", "cpu", "--deterministic")
+        self.assertEqual(json.loads(err)["why"], "asked for")
+        out, _ = self.run_cli("explain", "p.json", "--dump", "backend", "--backend", "cpu")
+        self.assertEqual(out, "cpu: asked for\n")
 
     def test_profile_is_written(self):
         self.run_cli("run", "p.json", "--profile", "profile.json")

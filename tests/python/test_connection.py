@@ -81,6 +81,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(here.run(PLANS / "q06.json").fetchall(), other.run(PLANS / "q06.json").fetchall())
         self.assertEqual(there.strip(), str(here.run(PLANS / "q06.json").fetchall()))
 
+    def test_a_deterministic_statement_keeps_its_backend(self):
+        con = heddle.connect(DATABASE)
+        statement = con.prepare(PLANS / "q06.json", deterministic=True)
+        reports = [statement.run().profile.report for _ in range(3)]
+        self.assertEqual(len({r["backend"] for r in reports}), 1)
+        self.assertRegex(reports[2]["why"], "deterministic: the first execution ran there|this build has no other backend")
+
     def test_tables_are_registered_replaced_and_dropped(self):
         self.con.register("t", {"a": [1, 2]})
         before = self.con.prepare(plan(scan("t")))
