@@ -27,7 +27,7 @@ PARTITION = ["simt_test_partition"]
 RUNNING = ["simt_test_running"]
 FRAMES = ["tests/e2e/frames.py", "--plans", "14", "--rows", "700", "--threads", "1"]
 RANKED = ["tests/e2e/frames_ranked.py", "--plans", "16", "--rows", "500", "--threads", "1"]
-TIES = ["tests/e2e/frames_ranked.py", "--plans", "24", "--rows", "120", "--threads", "1", "--seed", "2"]
+TIES = ["tests/e2e/frames_ranked.py", "--plans", "12", "--rows", "120", "--threads", "1", "--seed", "2"]
 
 # name, the test that catches it, template, text and replacement
 BUGS = [
