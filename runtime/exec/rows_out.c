@@ -60,7 +60,8 @@ static void put_value(const struct rt_field *f, struct hd_type type, const unsig
     case HD_INT64:
     case HD_TIME:
     case HD_TIMESTAMP: ((int64_t *)out)[i] = (int64_t)read_integer(f->phys, p); return;
-    case HD_DECIMAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
+    case HD_DECIMAL:
+    case HD_INTERVAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
     case HD_FLOAT32: memcpy((float *)out + i, p, 4); return;
     case HD_FLOAT64: memcpy((double *)out + i, p, 8); return;
     case HD_STRING:

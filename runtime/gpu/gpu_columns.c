@@ -46,7 +46,8 @@ static hdd_u32 value_width(enum hd_type_kind k)
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
     case HD_BOOL:
     case HD_STRING:
     case HD_BINARY:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/io/arrow_format.h"
 
 /* Offsets of Arrow's "u" are 32 bits and signed. */
 static const uint64_t max_text = INT32_MAX;
@@ -47,7 +48,7 @@ static void format_text(struct hd_type t, char out[FORMAT_SIZE])
     static const char *const texts[] = {
         [HD_BOOL] = "b",    [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
         [HD_FLOAT64] = "g", [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
-        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",
+        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",   [HD_INTERVAL] = "tin",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
@@ -117,7 +118,8 @@ static size_t value_width(enum hd_type_kind k)
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
     case HD_STRING:
     case HD_BINARY: return sizeof(struct rt_str);
     case HD_BOOL: return 1;
@@ -182,6 +184,18 @@ static void put_bits(uint8_t *bits, const uint8_t *v, int64_t n)
         bits[i >> 3] |= (uint8_t)((v[i] != 0) << (i & 7));
 }
 
+/* Months, days and nanoseconds, which every interval has; of rows without a value nothing is known. */
+static void put_intervals(char *out, const struct rt_out_values *v, int64_t n)
+{
+    const hd_i128 *values = v->values;
+    for (int64_t i = 0; i < n; i++) {
+        struct hd_interval x = {0};
+        if (is_valid(v, i))
+            x = hd_interval_unpack(values[i]);
+        rt_arrow_put_interval(out, i, x);
+    }
+}
+
 /* Buffers lie behind the struct, each at a multiple of 64 bytes as Arrow recommends. */
 static struct out_array *copy_column(struct rt_arrow_out *o, const struct column *x, const struct rt_out_values *v,
                                      int64_t n)
@@ -210,6 +224,8 @@ static struct out_array *copy_column(struct rt_arrow_out *o, const struct column
         put_texts((int32_t *)(void *)p, p + data, v, n);
     else if (x->type.kind == HD_BOOL)
         put_bits((uint8_t *)p, v->values, n);
+    else if (x->type.kind == HD_INTERVAL)
+        put_intervals(p, v, n);
     else if (n)
         memcpy(p, v->values, rows * value_width((enum hd_type_kind)x->type.kind));
     return a;
