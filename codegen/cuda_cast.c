@@ -126,7 +126,7 @@ const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char 
         return x;
     const struct text_form *f = form_of(e->in_type);
     u->casts = u->makes_strings = true;
-    u->intervals |= e->in_type.kind == HD_INTERVAL;
+    u->interval_texts |= e->in_type.kind == HD_INTERVAL;
     u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type), widened(u, from, f->to_takes, x));
 }
@@ -135,7 +135,7 @@ const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const cha
 {
     const struct text_form *f = form_of(e->out_type);
     u->casts = true;
-    u->intervals |= e->out_type.kind == HD_INTERVAL;
+    u->interval_texts |= e->out_type.kind == HD_INTERVAL;
     u->libraries |= CAST_LIBRARIES;
     return widened(u, f->from_gives, e->phys,
                    hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", f->from, scale_of(e->out_type),

@@ -351,8 +351,8 @@ static const struct fe_value *compared(struct ctx *c, const struct fe_param *q)
         return q->list;
     struct fe_value *to = HD_NEWN(c->a, struct fe_value, q->nlist);
     for (int i = 0; i < q->nlist; i++)
-        to[i] = (struct fe_value){.type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0),
-                                  .i = hd_interval_length(q->list[i].i)};
+        to[i] =
+            (struct fe_value){.type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0), .i = hd_interval_length(q->list[i].i)};
     return to;
 }
 

@@ -42,7 +42,8 @@ static bool is_ranking(const struct fe_node *n)
 static bool to_rewrite(const struct fe_node *n)
 {
     bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
-                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n) || rw_has_intervals(n);
+                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n) ||
+                 rw_has_intervals(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;

@@ -81,13 +81,13 @@ static struct fe_node *groups(const struct rewriting *w, const struct fe_node *n
 }
 
 /* A set that lacks the key has NULL for its length; the smallest interval is of all its rows. */
-static struct fe_expr *shown(const struct rewriting *w, const struct fe_node *n, const struct fe_node *g, int key, int at)
+static struct fe_expr *shown(const struct rewriting *w, const struct fe_node *n, const struct fe_node *g, int key,
+                             int at)
 {
     struct fe_expr *value = rw_column(w, g, at), *length = rw_column(w, g, key);
     if (!n->u.agg.nsets)
         return value;
-    struct fe_expr *lacks =
-        pl_expr_node(w->a, FE_IS_NULL, hd_type_of(HD_BOOL), false, n->path, 1, length, NULL);
+    struct fe_expr *lacks = pl_expr_node(w->a, FE_IS_NULL, hd_type_of(HD_BOOL), false, n->path, 1, length, NULL);
     struct fe_expr *has = pl_expr_node(w->a, FE_NOT, lacks->type, false, n->path, 1, lacks, NULL);
     return pl_expr_node(w->a, FE_CASE, value->type, true, n->path, 2, has, value);
 }
@@ -116,7 +116,6 @@ struct fe_node *rw_intervals(const struct rewriting *w, const struct fe_node *n)
         at += is_sum(a) ? PARTS : 1;
     }
     for (int i = 0; i < nk; i++)
-        p->u.project.exprs[i] =
-            is_interval(n->u.agg.keys[i]) ? shown(w, n, g, i, at++) : rw_column(w, g, i);
+        p->u.project.exprs[i] = is_interval(n->u.agg.keys[i]) ? shown(w, n, g, i, at++) : rw_column(w, g, i);
     return p;
 }

@@ -2,7 +2,6 @@
 #ifndef HDD_INTERVAL_CUH
 #define HDD_INTERVAL_CUH
 
-#include "hd/heap.cuh"
 #include "hd/interval_value.cuh"
 #include "hd/run.cuh"
 #include "hd/value.cuh"
@@ -78,7 +77,7 @@ struct hdd_make_interval_of {
     {
         const hdd_interval v = {months, days, micros};
         i128 r = 0;
-        if (!hdd_interval_of(v, &r))
+        if (!hdd_interval_pack(v, &r))
             run.fail(HDD_FAIL_OVERFLOW, path);
         return r;
     }
@@ -95,44 +94,6 @@ HDD_DEVICE auto hdd_make_interval(const hdd_run &run, i32 path, A months, B days
 {
     typedef hdd_opt<i128> Result;
     return micros.ok ? Result(hdd_make_interval(run, path, months, days, micros.v)) : Result();
-}
-
-// ---- strings -------------------------------------------------------------------------------
-
-struct hdd_interval_string_of {
-    const hdd_run &run;
-
-    HDD_MEMBER hdd_string operator()(i128 v) const
-    {
-        u8 form[HDD_INTERVAL_FORM_MAX];
-        return hdd_keep_string(run.launch, form, hdd_put_interval(form, v));
-    }
-};
-
-template <class A> HDD_DEVICE auto hdd_interval_string(const hdd_run &run, i32 scale, A v)
-{
-    (void)scale;
-    return hdd_strict(hdd_interval_string_of{run}, v);
-}
-
-struct hdd_string_interval_of {
-    const hdd_run &run;
-    i32 path;
-
-    HDD_MEMBER i128 operator()(hdd_string t) const
-    {
-        i128 v = 0;
-        if (hdd_read_interval(t.s, t.n, &v))
-            return v;
-        run.fail_string(HDD_FAIL_CAST_STRING, path, t.s, t.n);
-        return 0;
-    }
-};
-
-template <class A> HDD_DEVICE auto hdd_string_interval(const hdd_run &run, i32 scale, i32 digits, i32 path, A t)
-{
-    (void)scale, (void)digits;
-    return hdd_strict(hdd_string_interval_of{run, path}, t);
 }
 
 #endif

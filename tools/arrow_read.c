@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "templates/interval_value.cuh"
+#include "templates/interval_form.cuh"
 
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
@@ -236,7 +236,7 @@ static int interval_text(const struct ArrowArray *batch, int column, int64_t row
     memcpy(&months, at, sizeof months);
     memcpy(&days, at + 4, sizeof days);
     memcpy(&nanos, at + 8, sizeof nanos);
-    hdd_interval_of((hdd_interval){months, days, nanos / 1000}, &v);
+    hdd_interval_pack((hdd_interval){months, days, nanos / 1000}, &v);
     return hdd_put_interval((u8 *)buf, v);
 }
 

@@ -1,10 +1,10 @@
 #include "runtime/base/interval.h"
 
-#include "templates/interval_value.cuh"
+#include "templates/interval_form.cuh"
 
 bool hd_interval_pack(struct hd_interval v, hd_i128 *out)
 {
-    return hdd_interval_of((hdd_interval){v.months, v.days, v.micros}, out);
+    return hdd_interval_pack((hdd_interval){v.months, v.days, v.micros}, out);
 }
 
 struct hd_interval hd_interval_unpack(hd_i128 v)
@@ -35,8 +35,8 @@ bool hd_interval_times(hd_i128 a, int64_t n, hd_i128 *out)
 
 void hd_interval_domain(hd_i128 *lo, hd_i128 *hi)
 {
-    hdd_interval_of((hdd_interval){-HDD_INTERVAL_MONTHS_MAX, INT32_MIN, -HDD_INTERVAL_MICROS_MAX}, lo);
-    hdd_interval_of((hdd_interval){HDD_INTERVAL_MONTHS_MAX, INT32_MAX, HDD_INTERVAL_MICROS_MAX}, hi);
+    hdd_interval_pack((hdd_interval){-HDD_INTERVAL_MONTHS_MAX, INT32_MIN, -HDD_INTERVAL_MICROS_MAX}, lo);
+    hdd_interval_pack((hdd_interval){HDD_INTERVAL_MONTHS_MAX, INT32_MAX, HDD_INTERVAL_MICROS_MAX}, hi);
 }
 
 bool hd_interval_parse(const char *s, size_t n, hd_i128 *out)

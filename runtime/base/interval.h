@@ -1,4 +1,4 @@
-/* Intervals on the host: templates/interval_value.cuh, which has the layout of a value and its text form. */
+/* Intervals on the host: templates/interval_value.cuh has the layout of a value, interval_form.cuh its text. */
 #ifndef HEDDLE_BASE_INTERVAL_H
 #define HEDDLE_BASE_INTERVAL_H
 

@@ -13,7 +13,7 @@ static int32_t put(struct hdd_thread *t, bool fits, hd_i128 v, int32_t path, voi
 int32_t hdr_make_interval(struct hdd_thread *t, int64_t months, int64_t days, int64_t micros, int32_t path, void *out)
 {
     hd_i128 v = 0;
-    bool fits = hdd_interval_of((hdd_interval){months, days, micros}, &v);
+    bool fits = hdd_interval_pack((hdd_interval){months, days, micros}, &v);
     return put(t, fits, v, path, out);
 }
 

@@ -5,7 +5,7 @@
 
 #include "runtime/cpu/helpers.h"
 #include "templates/forms.cuh"
-#include "templates/interval_value.cuh"
+#include "templates/interval_form.cuh"
 #include "templates/strptime.cuh"
 
 static struct hd_type type_of(int32_t code)

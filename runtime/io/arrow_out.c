@@ -48,7 +48,7 @@ static void format_text(struct hd_type t, char out[FORMAT_SIZE])
     static const char *const texts[] = {
         [HD_BOOL] = "b",    [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
         [HD_FLOAT64] = "g", [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
-        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",   [HD_INTERVAL] = "tin",
+        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",       [HD_INTERVAL] = "tin",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);

@@ -110,8 +110,8 @@ static int days_of(struct fx *x, int k)
 /* So many months, days, and 77 microseconds, of columns. */
 static int span(struct fx *x, int months, int days)
 {
-    return OP(MAKE_INTERVAL, RT_I128, 3, OP(MOD, RT_I64, 2, COL(months), I(5000)), OP(MOD, RT_I64, 2, COL(days), I(3000)),
-              I(77));
+    return OP(MAKE_INTERVAL, RT_I128, 3, OP(MOD, RT_I64, 2, COL(months), I(5000)),
+              OP(MOD, RT_I64, 2, COL(days), I(3000)), I(77));
 }
 static hd_i128 span_of(int64_t months, int64_t days)
 {
