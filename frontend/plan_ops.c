@@ -282,7 +282,9 @@ static int agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
     case FE_AGG_SUM:
     case FE_AGG_AVG:
-        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_SUM && !g->distinct) {
+        if (t.kind == HD_INTERVAL && g->distinct)
+            return fe_json_fail(v, "equal intervals may look different, so sums take no \"distinct\" of them");
+        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_SUM) {
             g->type = t;
             return 0;
         }
