@@ -122,6 +122,8 @@ static int move_by_units(struct fe_typing *t, const struct fe_ast *x, enum fe_fi
 int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     bool micros = x->op == FE_ADD_MICROS;
+    if (a[0]->type.kind == HD_INTERVAL)
+        return fe_interval_moved(t, x, a, out);
     a[0] = fe_settle(t, a[0], micros ? HD_TIMESTAMP : HD_DATE);
     a[1] = fe_settle(t, a[1], HD_INT64);
     bool time = micros ? a[0]->type.kind == HD_TIMESTAMP : is_time(a[0]->type);

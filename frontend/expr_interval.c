@@ -152,6 +152,18 @@ int fe_interval_sum(struct fe_typing *t, const struct fe_ast *x, struct fe_expr 
     return 0;
 }
 
+int fe_interval_moved(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    struct fe_expr *zero = fe_make_int(t, x, 0), *parts[3] = {zero, zero, zero};
+    a[1] = fe_settle(t, a[1], HD_INT64);
+    if (!hd_type_is_int(a[1]->type))
+        return fe_mismatch(t, x, "an interval and an integer", 2, a);
+    parts[x->op == FE_ADD_MONTHS ? 0 : x->op == FE_ADD_DAYS ? 1 : 2] = fe_cast_to(t, a[1], HD_INT64);
+    struct fe_expr *both[2] = {a[0], of_parts(t, x, parts)};
+    *out = sum(t, x, FE_INTERVAL_PLUS, both);
+    return 0;
+}
+
 int ft_INTERVAL_SUM(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     for (int i = 0; i < 2; i++)

@@ -11,6 +11,8 @@ bool fe_has_interval(struct fe_expr *const *a);
 int fe_interval_sum(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int fe_interval_product(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int fe_interval_negative(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *a, struct fe_expr **out);
+/* a[0] and a[1] months, days or microseconds (x->op). */
+int fe_interval_moved(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int fe_interval_extract(struct fe_typing *t, const struct fe_ast *x, enum fe_field field, struct fe_expr *a,
                         struct fe_expr **out);
 
