@@ -279,6 +279,8 @@ static void bad_schemas_are_refused(void **state)
          "found \"decimal(3,4)\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}", "$.tables[0].primary_key[0]",
          "table \"t\" has no column \"b\""},
+        {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"interval\"}],\"primary_key\":[\"a\"]}]}",
+         "$.tables[0].primary_key[0]", "column \"a\" is an interval, which no key has: equal ones may look different"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"a\",\"a\"]}]}", "$.tables[0].primary_key[1]",
          "column \"a\" is listed twice"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"foreign_keys\":[{\"columns\":[\"a\"],"
