@@ -128,6 +128,8 @@ static void moved(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *d
     struct fe_expr *e = fe_cast_to(t, date, HD_TIMESTAMP);
     for (int i = clock ? 2 : 0; i < 3; i++) {
         struct fe_expr *n = signed_part(t, x, parts[i], minus, by);
+        if (is_known(n) && !n->value.i)
+            continue;
         if (clock)
             n = fe_make2(t, x, FE_MOD, int64_type, n, fe_make_int(t, x, INT64_C(86400000000)));
         e = fe_moved(t, x, moves[i], e, n);
