@@ -70,7 +70,7 @@ static bool is_bounded(struct hd_type t, hd_i128 *lo, hd_i128 *hi, struct hd_typ
         *integer = hd_type_of(HD_INT32);
     else if (t.kind == HD_TIMESTAMP || t.kind == HD_TIME)
         *integer = hd_type_of(HD_INT64);
-    else if (t.kind == HD_DECIMAL)
+    else if (t.kind == HD_DECIMAL || t.kind == HD_INTERVAL)
         *integer = hd_decimal(HD_DEC_MAX, 0);
     else
         return false;

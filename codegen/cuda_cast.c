@@ -104,6 +104,7 @@ static const struct text_form {
     [HD_DATE] = {"hdd_date_string", "hdd_string_date", RT_I32, RT_I32},
     [HD_TIMESTAMP] = {"hdd_timestamp_string", "hdd_string_timestamp", RT_I64, RT_I64},
     [HD_TIME] = {"hdd_time_string", "hdd_string_time", RT_I64, RT_I64},
+    [HD_INTERVAL] = {"hdd_interval_string", "hdd_string_interval", RT_I128, RT_I128},
 };
 
 static const struct text_form *form_of(struct hd_type t)
@@ -125,6 +126,7 @@ const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char 
         return x;
     const struct text_form *f = form_of(e->in_type);
     u->casts = u->makes_strings = true;
+    u->interval_texts |= e->in_type.kind == HD_INTERVAL;
     u->libraries |= CAST_LIBRARIES;
     return hd_asprintf(u->arena, "%s(run, %d, %s)", f->to, scale_of(e->in_type), widened(u, from, f->to_takes, x));
 }
@@ -133,6 +135,7 @@ const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const cha
 {
     const struct text_form *f = form_of(e->out_type);
     u->casts = true;
+    u->interval_texts |= e->out_type.kind == HD_INTERVAL;
     u->libraries |= CAST_LIBRARIES;
     return widened(u, f->from_gives, e->phys,
                    hd_asprintf(u->arena, "%s(run, %d, %d, %s, %s)", f->from, scale_of(e->out_type),

@@ -283,6 +283,12 @@ static const char *emit_make_date(struct cu_unit *u, const struct pl_expr *e)
     return emit_sited(u, e);
 }
 
+static const char *emit_interval(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->intervals = true;
+    return emit_function(u, e);
+}
+
 static const char *emit_of_dates(struct cu_unit *u, const struct pl_expr *e)
 {
     u->dates = true;

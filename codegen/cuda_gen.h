@@ -23,6 +23,7 @@ struct cu_unit {
     bool profile;
     bool dates, casts, math, texts, formats,
         sorted; /* needs templates/date.cuh, convert.cuh, function.cuh, text_call.cuh, format_call.cuh, sorted.cuh */
+    bool intervals, interval_texts; /* likewise interval.cuh, interval_text.cuh */
     bool bits, digests;        /* likewise bits.cuh, digest_call.cuh */
     bool makes_strings;        /* writes to the heap of strings */
     bool undefined;            /* a function that is no float's may raise where it is not defined */

@@ -339,6 +339,10 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/date.cuh\"");
     if (u->casts)
         cu_line(&o, "#include \"hd/convert.cuh\"");
+    if (u->intervals)
+        cu_line(&o, "#include \"hd/interval.cuh\"");
+    if (u->interval_texts)
+        cu_line(&o, "#include \"hd/interval_text.cuh\"");
     if (u->math)
         cu_line(&o, "#include \"hd/function.cuh\"");
     if (u->texts)

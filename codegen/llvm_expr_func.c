@@ -97,6 +97,49 @@ struct cg_val cgl_date_diff(struct cg_fn *f, const struct pl_expr *e)
     return (struct cg_val){.v = l_sub(f, x, y), .valid = cg_both(f, a.valid, b.valid)};
 }
 
+/* Its length and parts, as templates/interval_value.cuh lays them out. */
+struct cg_val cgl_interval_part(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum { LENGTH_AT = 58, MONTHS_AT = 32, MONTHS_BIAS = 1 << 25 };
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.valid = a.valid};
+    LLVMTypeRef i64 = f->m->i64, i128 = cg_type(f, RT_I128);
+    LLVMValueRef low = l_trunc(f, a.v, i64), half = l_i64(f, INT64_C(1) << 31);
+    LLVMValueRef length = LLVMBuildAShr(f->b, a.v, cg_const(f, RT_I128, LENGTH_AT), "");
+    LLVMValueRef biased = l_and(f, l_lshr(f, low, l_i64(f, MONTHS_AT)), l_i64(f, 2 * MONTHS_BIAS - 1));
+    LLVMValueRef months = l_sub(f, biased, l_i64(f, MONTHS_BIAS));
+    LLVMValueRef days = l_sub(f, l_and(f, low, l_i64(f, UINT32_MAX)), half);
+    LLVMValueRef whole = l_sext(f, l_add(f, l_mul(f, months, l_i64(f, 30)), days), i128);
+    r.v = e->op == FE_INTERVAL_LENGTH   ? length
+          : e->op == FE_INTERVAL_MONTHS ? months
+          : e->op == FE_INTERVAL_DAYS
+              ? days
+              : l_trunc(f, l_sub(f, length, l_mul(f, whole, cg_const(f, RT_I128, MICROS_PER_DAY))), i64);
+    return r;
+}
+
+/* Intervals that a function of the runtime makes; it raises where a part is too large. */
+struct cg_val cgl_interval_made(struct cg_fn *f, const struct pl_expr *e)
+{
+    enum cg_call call = e->op == FE_MAKE_INTERVAL    ? CG_CALL_hdr_make_interval
+                        : e->op == FE_INTERVAL_PLUS  ? CG_CALL_hdr_interval_plus
+                        : e->op == FE_INTERVAL_MINUS ? CG_CALL_hdr_interval_minus
+                                                     : CG_CALL_hdr_interval_times;
+    LLVMValueRef words[8] = {f->thread}, valid = NULL;
+    int n = 1;
+    for (int i = 0; i < e->nargs; i++) {
+        struct cg_val a = cg_expr(f, e->args[i]);
+        enum rt_phys p = cg_arg_phys(f->m, e, i);
+        valid = cg_both(f, valid, a.valid);
+        if (p == RT_I128)
+            cg_words(f, a.v, p, &words[n]);
+        else
+            words[n] = a.v;
+        n += p == RT_I128 ? 2 : 1;
+    }
+    words[n++] = l_i32(f, e->path);
+    return cg_call_result(f, e, valid, call, words, n);
+}
+
 /* Timestamp <-> date, timestamp -> time. A timestamp belongs to the day that began before it, also before 1970. */
 struct cg_val cgl_cast(struct cg_fn *f, const struct pl_expr *e)
 {

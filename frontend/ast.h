@@ -76,6 +76,8 @@ int ft_REGEXP(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, s
 
 /* ---- conversions shared by typing, joins and unions (expr_unify.c) ------------------- */
 
+/* What e is compared, grouped, joined and ordered by: of an interval its length, else e. */
+struct fe_expr *fe_expr_key(struct hd_arena *a, struct fe_expr *e);
 /* The type both can be converted to in case, coalesce and union_all. */
 bool fe_type_unify(struct hd_type a, struct hd_type b, struct hd_type *out);
 /* CAST node, or the literal itself where its value can be cast now. */

@@ -189,7 +189,8 @@ static void print_literal(struct printer *p, const struct fe_value *v)
         hd_strbuf_adds(p->b, "' as float32)");
     } else if (v->type.kind == HD_FLOAT64) {
         print_double(p, v->f);
-    } else if (v->type.kind == HD_DATE || v->type.kind == HD_TIMESTAMP || v->type.kind == HD_TIME) {
+    } else if (v->type.kind == HD_DATE || v->type.kind == HD_TIMESTAMP || v->type.kind == HD_TIME ||
+               v->type.kind == HD_INTERVAL) {
         hd_strbuf_addf(p->b, "%s '", hd_type_text(v->type, type));
         fe_value_text(p->b, v);
         hd_strbuf_addc(p->b, '\'');

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/constant.h"
+#include "frontend/expr_interval.h"
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
 #include "frontend/value.h"
@@ -78,14 +79,19 @@ static bool fold_move(struct fe_typing *t, const struct fe_ast *x, enum fe_op op
     return true;
 }
 
-static void move(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a, struct fe_expr **out)
+struct fe_expr *fe_moved(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr *date,
+                         struct fe_expr *n)
 {
-    if (!fold_move(t, x, op, a, out))
-        *out = fe_make2(t, x, op, a[0]->type, a[0], a[1]);
+    struct fe_expr *a[2] = {date, n}, *to;
+    return fold_move(t, x, op, a, &to) ? to : fe_make2(t, x, op, date->type, date, n);
 }
 
-/* n units as what the step counts. */
-static struct fe_expr *counted(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *n, int64_t factor)
+static void move(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr **a, struct fe_expr **out)
+{
+    *out = fe_moved(t, x, op, a[0], a[1]);
+}
+
+struct fe_expr *fe_interval_count(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *n, int64_t factor)
 {
     n = fe_cast_to(t, n, HD_INT64);
     bool literal = n->op == FE_LIT && !n->value.is_null;
@@ -106,7 +112,7 @@ static int move_by_units(struct fe_typing *t, const struct fe_ast *x, enum fe_fi
         return fe_ast_fail(x, t->err, "a time moves by hours or less, not by a %s", fe_field_name(unit));
     if (step->op == FE_ADD_MICROS)
         a[0] = fe_cast_to(t, a[0], HD_TIMESTAMP);
-    a[1] = counted(t, x, a[1], sign * step->factor);
+    a[1] = fe_interval_count(t, x, a[1], sign * step->factor);
     move(t, x, step->op, a, out);
     if (clock)
         *out = fe_cast_to(t, *out, HD_TIME);
@@ -116,6 +122,8 @@ static int move_by_units(struct fe_typing *t, const struct fe_ast *x, enum fe_fi
 int ft_ADDDATE(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     bool micros = x->op == FE_ADD_MICROS;
+    if (a[0]->type.kind == HD_INTERVAL)
+        return fe_interval_moved(t, x, a, out);
     a[0] = fe_settle(t, a[0], micros ? HD_TIMESTAMP : HD_DATE);
     a[1] = fe_settle(t, a[1], HD_INT64);
     bool time = micros ? a[0]->type.kind == HD_TIMESTAMP : is_time(a[0]->type);
@@ -242,6 +250,8 @@ static int extract(struct fe_typing *t, const struct fe_ast *x, enum fe_field fi
 {
     if (is_clock(a[0]->type))
         return extract_clock(t, x, field, a, out);
+    if (a[0]->type.kind == HD_INTERVAL)
+        return fe_interval_extract(t, x, field, a[0], out);
     HD_TRY(check_field(t, x, field, a));
     *out = fe_make(t, x, FE_EXTRACT, hd_type_of(HD_INT64), 1, a);
     (*out)->field = field;

@@ -26,6 +26,11 @@ int ft_SECONDS(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, 
 int ft_STRPTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 int ft_STRFTIME(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out);
 
+/* The date or timestamp moved by n months, days or microseconds (op). */
+struct fe_expr *fe_moved(struct fe_typing *t, const struct fe_ast *x, enum fe_op op, struct fe_expr *date,
+                         struct fe_expr *n);
+/* n times the factor, as int64. */
+struct fe_expr *fe_interval_count(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *n, int64_t factor);
 /* By how many months, days or microseconds (ADD_MONTHS, ADD_DAYS, ADD_MICROS) a unit of intervals moves. */
 int64_t fe_interval_step(enum fe_field unit, enum fe_op *op);
 

@@ -3,6 +3,7 @@
 #include "frontend/expr_number.h"
 
 #include "frontend/constant.h"
+#include "frontend/expr_interval.h"
 #include "frontend/expr_node.h"
 #include "frontend/value.h"
 
@@ -47,6 +48,8 @@ int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, s
     HD_TRY(fe_settle_nulls(t, x, a));
     if (x->op == FE_SUB && a[0]->type.kind == HD_DATE && a[1]->type.kind == HD_DATE)
         *out = fe_make2(t, x, FE_DATE_DIFF, hd_type_of(HD_INT64), a[0], a[1]);
+    else if (fe_has_interval(a))
+        return fe_interval_sum(t, x, a, out);
     else if (!both_numbers(a))
         return fe_mismatch(t, x, "numbers, or a date and an interval", 2, a);
     else if (any_float(a))
@@ -60,6 +63,8 @@ int ft_ADDSUB(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, s
 
 int ft_MUL(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
+    if (fe_has_interval(a))
+        return fe_interval_product(t, x, a, out);
     HD_TRY(fe_settle_nulls(t, x, a));
     if (!both_numbers(a))
         return fe_mismatch(t, x, "numbers", 2, a);
@@ -144,6 +149,8 @@ static bool fold_negation(struct fe_typing *t, const struct fe_ast *x, const str
 
 int ft_NEG(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
+    if (a[0]->type.kind == HD_INTERVAL)
+        return fe_interval_negative(t, x, a[0], out);
     if (!hd_type_is_num(a[0]->type))
         return fe_mismatch(t, x, "a number", 1, a);
     if (hd_type_is_int(a[0]->type))

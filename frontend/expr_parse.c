@@ -89,13 +89,13 @@ static int parse_word_literal(struct fe_lexer *p, struct fe_ast **out)
 
 /* ---- interval ------------------------------------------------------------------------- */
 
-static int parse_interval_amount(struct fe_lexer *p, struct fe_ast **out)
+/* An integer, whose unit follows, or a whole interval. */
+static int parse_interval_text(struct fe_lexer *p, struct fe_ast **out)
 {
-    if (p->tok != T_TEXT)
-        return parse_unary(p, out);
     struct fe_value v;
-    if (!fe_value_parse(p->arena, hd_type_of(HD_INT64), p->s, p->n, &v))
-        return fe_lex_expected(p, "an interval amount such as '3'");
+    if (!fe_value_parse(p->arena, hd_type_of(HD_INT64), p->s, p->n, &v) &&
+        !fe_value_parse(p->arena, hd_type_of(HD_INTERVAL), p->s, p->n, &v))
+        return fe_lex_expected(p, "an interval amount such as '3', or an interval such as '1 year 2 days 04:05:06'");
     *out = fe_parsed_literal(p, p->pos, v);
     return fe_lex_next(p);
 }
@@ -124,7 +124,11 @@ static int parse_interval(struct fe_lexer *p, struct fe_ast **out)
     struct fe_ast *amount, *x = fe_ast_new(p->arena, FE_OP_COUNT, p->path, p->pos);
     x->interval = true;
     HD_TRY(fe_lex_next(p));
-    HD_TRY(parse_interval_amount(p, &amount));
+    HD_TRY(p->tok == T_TEXT ? parse_interval_text(p, &amount) : parse_unary(p, &amount));
+    if (amount->op == FE_LIT && amount->lit.type.kind == HD_INTERVAL) {
+        *out = amount;
+        return 0;
+    }
     HD_TRY(parse_unit(p, &x->field));
     return finish(p, x, 1, &amount, out);
 }

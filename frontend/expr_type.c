@@ -3,6 +3,7 @@
  * A bare `null` travels as a literal without a type until a sibling gives it one. */
 #include "frontend/ast.h"
 #include "frontend/expr_date.h"
+#include "frontend/expr_interval.h"
 #include "frontend/expr_node.h"
 #include "frontend/expr_number.h"
 #include "frontend/regexp.h"
@@ -81,6 +82,10 @@ static int type_in_list_param(struct fe_typing *t, const struct fe_ast *x, struc
     char type[HD_TEXT_MAX];
     a[0] = fe_settle(t, a[0], (enum hd_type_kind)item->type.kind);
     const struct hd_type left = a[0]->type;
+    if (left.kind == HD_INTERVAL && item->type.kind == HD_INTERVAL) { /* planning takes the lengths of its values */
+        *out = fe_make2(t, x, FE_IN, hd_type_of(HD_BOOL), fe_expr_key(t->arena, a[0]), item);
+        return 0;
+    }
     bool exact = left.kind == HD_FLOAT32 && !hd_type_is_float(item->type); /* rounded, if it were no list */
     if (!fe_expr_unify_compare(t->arena, &a[0], &item))
         return fe_mismatch(t, x, "a list of comparable values", 2, a);
@@ -149,7 +154,7 @@ static int ft_IN(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a
         return type_in_list_param(t, x, a, out);
     HD_TRY(in_type(t, x, a, &type));
     for (int i = 0; i < x->nargs; i++) {
-        a[i] = cast_to_compare(t, a[i], type);
+        a[i] = fe_expr_key(t->arena, cast_to_compare(t, a[i], type));
         constant &= !i || a[i]->op == FE_LIT || a[i]->op == FE_PARAM;
     }
     if (!constant)
@@ -357,7 +362,7 @@ static int ft_PAD(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **
 static int ft_HASH(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
 {
     for (int i = 0; i < x->nargs; i++)
-        a[i] = fe_settle(t, a[i], HD_INT64); /* NULLs of all types have one hash */
+        a[i] = fe_expr_key(t->arena, fe_settle(t, a[i], HD_INT64)); /* NULLs of all types have one hash */
     *out = fe_make(t, x, FE_HASH_OF, hd_type_of(HD_INT64), x->nargs, a);
     return 0;
 }
@@ -549,17 +554,21 @@ static bool has_interval(const struct fe_ast *x)
     return false;
 }
 
-/* date + interval, interval + date, date - interval. */
+/* date + interval, interval + date, date - interval; and sums of intervals one of which is written with its unit. */
 static int type_with_interval(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **out)
 {
     bool swapped = x->op == FE_ADD && x->args[0]->interval;
     const struct fe_ast *interval = x->args[swapped ? 0 : 1], *date = x->args[swapped ? 1 : 0];
     struct fe_expr *a[2];
-    if (!interval->interval || date->interval)
-        return fe_ast_fail(x, t->err, "\"%s\" expects a date or timestamp beside an interval", fe_op_name(x->op));
-    HD_TRY(type_node(t, date, false, &a[0]));
-    HD_TRY(type_node(t, interval->args[0], false, &a[1]));
-    return fe_type_interval(t, x, interval, a, out);
+    if (interval->interval && !date->interval) {
+        HD_TRY(type_node(t, date, false, &a[0]));
+        HD_TRY(type_node(t, interval->args[0], false, &a[1]));
+        if (a[0]->type.kind != HD_INTERVAL)
+            return fe_type_interval(t, x, interval, a, out);
+    }
+    HD_TRY(type_node(t, x->args[0], false, &a[0]));
+    HD_TRY(type_node(t, x->args[1], false, &a[1]));
+    return ft_ADDSUB(t, x, a, out);
 }
 
 static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allowed, struct fe_expr **out)
@@ -568,8 +577,11 @@ static int type_node(struct fe_typing *t, const struct fe_ast *x, bool list_allo
 #define T_OP(id, text, min, max, syntax, typing, ...) ft_##typing,
 #include "frontend/ops.def"
     };
-    if (x->interval)
-        return fe_ast_fail(x, t->err, "an interval can only be added to or subtracted from a date or timestamp");
+    if (x->interval) {
+        struct fe_expr *n;
+        HD_TRY(type_node(t, x->args[0], false, &n));
+        return fe_interval_value(t, x, n, out);
+    }
     if (x->op == FE_COL || x->op == FE_LIT || x->op == FE_PARAM)
         return type_leaf(t, x, list_allowed, out);
     if ((x->op == FE_ADD || x->op == FE_SUB) && has_interval(x))

@@ -3,6 +3,7 @@
  * form and pushed down. Told in docs/plan.md 2.2. */
 #include "frontend/ast.h"
 #include "frontend/value.h"
+#include "runtime/base/interval.h"
 
 struct hd_type fe_type_as_decimal(struct hd_type t)
 {
@@ -109,6 +110,25 @@ struct fe_expr *fe_expr_cast(struct hd_arena *a, struct fe_expr *e, struct hd_ty
     return c;
 }
 
+struct fe_expr *fe_expr_key(struct hd_arena *a, struct fe_expr *e)
+{
+    const struct hd_type type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0);
+    if (e->type.kind != HD_INTERVAL)
+        return e;
+    if (e->op == FE_LIT) {
+        bool null = e->value.is_null;
+        return literal(a, e, (struct fe_value){.type = type, .is_null = null, .i = hd_interval_length(e->value.i)});
+    }
+    struct fe_expr *k = HD_NEW(a, struct fe_expr);
+    k->op = FE_INTERVAL_LENGTH;
+    k->type = type;
+    k->nullable = e->nullable;
+    k->path = e->path;
+    k->nargs = 1;
+    k->args = hd_dup(a, &e, sizeof e);
+    return k;
+}
+
 struct fe_expr *fe_expr_column(struct hd_arena *a, int col, const struct fe_column *c, const char *path)
 {
     struct fe_expr *e = HD_NEW(a, struct fe_expr);
@@ -192,7 +212,7 @@ static bool unify_times(struct hd_arena *a, struct fe_expr **l, struct fe_expr *
     return true;
 }
 
-bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r)
+static bool unify(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r)
 {
     struct hd_type lt = (*l)->type, rt = (*r)->type;
     if (fe_is_no_type(lt) && fe_is_no_type(rt))
@@ -209,6 +229,15 @@ bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_exp
         return unify_times(a, l, r);
     else
         return false;
+    return true;
+}
+
+bool fe_expr_unify_compare(struct hd_arena *a, struct fe_expr **l, struct fe_expr **r)
+{
+    if (!unify(a, l, r))
+        return false;
+    *l = fe_expr_key(a, *l);
+    *r = fe_expr_key(a, *r);
     return true;
 }
 

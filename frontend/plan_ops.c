@@ -282,6 +282,12 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_COUNT: g->type = hd_type_of(HD_INT64); return 0;
     case FE_AGG_SUM:
     case FE_AGG_AVG:
+        if (t.kind == HD_INTERVAL && g->distinct)
+            return fe_json_fail(v, "equal intervals may look different, so sums take no \"distinct\" of them");
+        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_SUM) {
+            g->type = t;
+            return 0;
+        }
         if (!hd_type_is_num(t))
             return fe_json_fail(v, "%s expects a number, found %s", aggs[g->fn].name, hd_type_text(t, found));
         g->type = g->fn == FE_AGG_SUM ? fe_sum_type(t) : fe_avg_type(t);
@@ -323,10 +329,14 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
             return fe_json_fail(v, "%s expects a string, found %s", aggs[g->fn].name, hd_type_text(t, found));
         g->type = t;
         return 0;
+    case FE_AGG_QUANTILE_DISC:
+        if (t.kind == HD_INTERVAL)
+            return fe_json_fail(v, "%s expects any type but interval", aggs[g->fn].name);
+        g->type = t;
+        return 0;
     case FE_AGG_MODE:
     case FE_AGG_FIRST:
-    case FE_AGG_LAST:
-    case FE_AGG_QUANTILE_DISC: g->type = t; return 0;
+    case FE_AGG_LAST: g->type = t; return 0;
     case FE_AGG_ANY:
     case FE_AGG_COUNT_OF: break;
     }
@@ -366,7 +376,9 @@ static int read_agg_args(struct fe_plan_reader *r, const struct fe_json *v, cons
     }
     if (aggs[g->fn].args > 1) {
         HD_TRY(fe_json_need(v, "by", &by));
-        return fe_read_expr(r, &by, scope, NULL, NULL, &g->by);
+        HD_TRY(fe_read_expr(r, &by, scope, NULL, NULL, &g->by));
+        g->by = fe_expr_key(r->arena, g->by);
+        return 0;
     }
     if (fe_json_get(v, "by", &by))
         return fe_json_fail(&by, "\"by\" belongs to functions of two arguments, not to %s", aggs[g->fn].name);
@@ -398,6 +410,8 @@ static int read_agg(struct fe_plan_reader *r, const struct fe_json *v, const str
         g->arg = fe_expr_cast(r->arena, g->arg, hd_type_of(HD_FLOAT64)); /* which they add up in */
     if (is_of_bits(g->fn))
         g->arg = fe_expr_cast(r->arena, g->arg, g->type);
+    if (g->fn == FE_AGG_APPROX_COUNT_DISTINCT || (g->fn == FE_AGG_COUNT && g->distinct))
+        g->arg = fe_expr_key(r->arena, g->arg);
     HD_TRY(fe_json_need(v, "as", &as));
     *col = (struct fe_column){NULL, g->type,
                               !is_count(g->fn) && (fe_has_empty_set(n) || g->filter || fe_agg_is_moment(g->fn) ||
@@ -453,8 +467,8 @@ static int read_nulls(const struct fe_json *v, bool *first)
     return 0;
 }
 
-static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                         struct fe_sort_key *k)
+static int read_stated_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                           struct fe_sort_key *k)
 {
     struct fe_json expr;
     if (fe_json_kind(v) == FE_JSON_STRING)
@@ -466,6 +480,15 @@ static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v, cons
     HD_TRY(fe_read_expr(r, &expr, scope, NULL, NULL, &k->expr));
     HD_TRY(fe_json_opt_bool(v, "desc", &k->desc));
     return read_nulls(v, &k->nulls_first);
+}
+
+/* Ties of an interval by its length are broken by the columns that are left, the interval's own among them. */
+static int read_sort_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                         struct fe_sort_key *k)
+{
+    HD_TRY(read_stated_key(r, v, scope, k));
+    k->expr = fe_expr_key(r->arena, k->expr);
+    return 0;
 }
 
 static bool sorts_by(const struct fe_node *n, int col)
@@ -518,8 +541,8 @@ int fe_read_SORT(struct fe_plan_reader *r, const struct fe_json *v, struct fe_no
 
 /* ---- top, distinct ------------------------------------------------------------------- */
 
-static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
-                          struct fe_sort_key *k)
+static int read_stated_group(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                             struct fe_sort_key *k)
 {
     struct fe_json expr;
     if (fe_json_kind(v) == FE_JSON_STRING)
@@ -529,6 +552,14 @@ static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, con
     HD_TRY(fe_json_object(v, "expr", NULL));
     HD_TRY(fe_json_need(v, "expr", &expr));
     return fe_read_expr(r, &expr, scope, NULL, NULL, &k->expr);
+}
+
+static int read_group_key(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope,
+                          struct fe_sort_key *k)
+{
+    HD_TRY(read_stated_group(r, v, scope, k));
+    k->expr = fe_expr_key(r->arena, k->expr);
+    return 0;
 }
 
 int fe_read_order(struct fe_plan_reader *r, const struct fe_json *v, const char *group, const struct fe_scope *scope,

@@ -119,7 +119,7 @@ static int find_key(struct distance *d, const struct fe_sort_key **out)
         return fe_json_fail(&d->v, "an offset of a range frame needs exactly one order key, found %d",
                             n->u.sort.nstated - n->u.sort.ngroup);
     const struct fe_sort_key *k = &n->u.sort.keys[n->u.sort.ngroup];
-    d->type = k->expr->type;
+    d->type = k->expr->op == FE_INTERVAL_LENGTH ? hd_type_of(HD_INTERVAL) : k->expr->type;
     if (!hd_type_is_num(d->type) && d->type.kind != HD_DATE && d->type.kind != HD_TIMESTAMP) {
         char text[HD_TEXT_MAX];
         return fe_json_fail(&d->v,

@@ -332,6 +332,7 @@ static int read_arguments(struct fw_reading *x, const struct fe_json *v, enum fu
     if (functions[fn].by) {
         HD_TRY(fe_json_need(v, "by", &m));
         HD_TRY(fe_read_expr(x->r, &m, &x->scope, NULL, NULL, by));
+        *by = fe_expr_key(x->r->arena, *by);
     }
     HD_TRY(fe_read_condition(x->r, v, "filter", &x->scope, &filter));
     if (filter)

@@ -89,6 +89,9 @@ static int read_column_list(const struct fe_json *v, const char *key, const stru
         for (int k = 0; k < m.index; k++)
             if ((*out)[k] == c)
                 return fe_json_fail(&m, "column \"%.100s\" is listed twice", name);
+        if (t->cols[c].type.kind == HD_INTERVAL)
+            return fe_json_fail(&m, "column \"%.100s\" is an interval, which no key has: equal ones may look different",
+                                name);
         (*out)[m.index] = c;
     }
     return 0;

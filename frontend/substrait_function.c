@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frontend/substrait_read.h"
+#include "runtime/base/interval.h"
 #include "runtime/base/suggest.h"
 
 struct call {
@@ -26,21 +27,12 @@ static int expect_args(const struct call *c, int min, int max)
     return fe_json_fail(c->at, "%s: expected %d to %d arguments, found %d", c->name, min, max, c->n);
 }
 
-static int no_intervals(const struct call *c)
-{
-    for (int i = 0; i < c->n; i++)
-        if (sub_is_interval(c->args[i]))
-            return sub_refuse(c->t, c->at, "an interval stands beside + or - of a date or time, found it in %s",
-                              c->name);
-    return 0;
-}
-
 static int op(const struct call *c, struct cJSON **out)
 {
     *out = sub_call(c->t, c->op, NULL);
     for (int i = 0; i < c->n; i++)
         sub_add_arg(*out, c->args[i]);
-    return no_intervals(c);
+    return 0;
 }
 
 static int nary(const struct call *c, struct cJSON **out)
@@ -91,35 +83,35 @@ static int negated(const struct call *c, struct cJSON **out)
     return 0;
 }
 
-static struct cJSON *whole(struct sub *t, const char *digits, bool minus)
+static struct cJSON *whole(struct sub *t, int64_t n)
 {
     struct cJSON *x = fe_make_object(t->arena);
-    bool flip = minus && *digits == '-';
-    fe_put(x, "lit", fe_make_text(t->arena, hd_asprintf(t->arena, "%s%s", minus && !flip ? "-" : "", digits + flip)));
+    fe_put(x, "lit", fe_make_text(t->arena, hd_asprintf(t->arena, "%lld", (long long)n)));
     fe_put(x, "type", fe_make_string(t->arena, "int64"));
     return x;
 }
 
-/* x moved by an interval: its parts one behind the other, the longest first. */
-static struct cJSON *moved(struct sub *t, struct cJSON *x, const struct cJSON *interval, bool back)
+/* x, a date, time or interval, moved by a literal: its parts one behind the other, the longest first, so that a date that
+ * moves by whole days stays one. */
+static struct cJSON *moved(struct sub *t, struct cJSON *x, struct hd_interval by, bool back)
 {
-    static const char *const parts[][2] = {{"months", "add_months"}, {"days", "add_days"}, {"micros", "add_micros"}};
-    for (size_t i = 0; i < HD_COUNT(parts); i++) {
-        const char *digits = fe_member_text(interval, parts[i][0]);
-        if (digits)
-            x = sub_call(t, parts[i][1], x, whole(t, digits, back), NULL);
-    }
+    const int64_t parts[] = {by.months, by.days, by.micros};
+    static const char *const ops[] = {"add_months", "add_days", "add_micros"};
+    for (size_t i = 0; i < HD_COUNT(parts); i++)
+        if (parts[i])
+            x = sub_call(t, ops[i], x, whole(t, back ? -parts[i] : parts[i]), NULL);
     return x;
 }
 
 static int shift(const struct call *c, struct cJSON **out)
 {
     bool minus = strcmp(c->op, "-") == 0;
+    struct hd_interval by, ignored;
     HD_TRY(expect_args(c, 2, 2));
-    if (sub_is_interval(c->args[1]) && !sub_is_interval(c->args[0]))
-        *out = moved(c->t, c->args[0], c->args[1], minus);
-    else if (sub_is_interval(c->args[0]) && !sub_is_interval(c->args[1]) && !minus)
-        *out = moved(c->t, c->args[1], c->args[0], false);
+    if (sub_interval(c->args[1], &by) && !sub_interval(c->args[0], &ignored))
+        *out = moved(c->t, c->args[0], by, minus);
+    else if (!minus && sub_interval(c->args[0], &by) && !sub_interval(c->args[1], &ignored))
+        *out = moved(c->t, c->args[1], by, false);
     else
         return op(c, out);
     return 0;
@@ -136,7 +128,6 @@ static struct cJSON *text_literal(struct sub *t, const char *s)
 static int fold_with(const struct call *c, bool null_is_empty, struct cJSON **out)
 {
     HD_TRY(expect_args(c, 1, INT_MAX));
-    HD_TRY(no_intervals(c));
     *out = NULL;
     for (int i = 0; i < c->n; i++) {
         struct cJSON *x = c->args[i];
@@ -160,7 +151,6 @@ static int fold_text(const struct call *c, struct cJSON **out)
 static int between(const struct call *c, struct cJSON **out)
 {
     HD_TRY(expect_args(c, 3, 3));
-    HD_TRY(no_intervals(c));
     *out = sub_call(c->t, "and", sub_call(c->t, ">=", c->args[0], c->args[1], NULL),
                     sub_call(c->t, "<=", fe_copy_json(c->t->arena, c->args[0]), c->args[2], NULL), NULL);
     return 0;
@@ -266,11 +256,11 @@ static int part(const struct call *c, struct cJSON **out)
         return sub_refuse(c->t, c->at, "%s: expected a start of 1 or more and a length of 0 or more", c->name);
     *out = c->args[0];
     if (start > 1)
-        *out = sub_call(c->t, "right", *out, whole(c->t, hd_asprintf(c->t->arena, "%lld", start - 1), true), NULL);
+        *out = sub_call(c->t, "right", *out, whole(c->t, 1 - start), NULL);
     else
         length = HD_MAX(length + start - 1, 0); /* places before the first are empty */
     if (c->n == 3)
-        *out = sub_call(c->t, "left", *out, whole(c->t, hd_asprintf(c->t->arena, "%lld", length), false), NULL);
+        *out = sub_call(c->t, "left", *out, whole(c->t, length), NULL);
     return 0;
 }
 

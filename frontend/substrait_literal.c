@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/substrait_read.h"
+#include "runtime/base/interval.h"
 #include "runtime/base/type.h"
 
 struct literal {
@@ -11,7 +12,7 @@ struct literal {
     const struct fe_json *v; /* the value */
     const char *type;
     struct cJSON *value;
-    struct cJSON *interval; /* instead of a value */
+    struct hd_interval interval;
 };
 
 static int keep(struct literal *l, const char *text)
@@ -205,14 +206,15 @@ static int null(struct literal *l)
     return sub_type(l->t, l->v, &l->type);
 }
 
-/* ---- intervals: they stand beside a date or a time only ---- */
+/* ---- intervals ---- */
 
-static void add_part(struct literal *l, const char *key, int64_t n)
+static int keep_interval(struct literal *l)
 {
-    if (!l->interval)
-        l->interval = fe_make_object(l->t->arena);
-    if (n)
-        fe_put(l->interval, key, fe_make_text(l->t->arena, hd_asprintf(l->t->arena, "%lld", (long long)n)));
+    char text[HD_INTERVAL_TEXT_MAX];
+    hd_i128 v;
+    if (!hd_interval_pack(l->interval, &v))
+        return fe_json_fail(l->v, "expected a shorter interval");
+    return keep(l, hd_interval_text(v, text));
 }
 
 static int add_months(struct literal *l, const struct fe_json *v)
@@ -220,7 +222,7 @@ static int add_months(struct literal *l, const struct fe_json *v)
     int64_t years = 0, months = 0;
     HD_TRY(fe_json_opt_int(v, "years", INT32_MIN, INT32_MAX, &years));
     HD_TRY(fe_json_opt_int(v, "months", INT32_MIN, INT32_MAX, &months));
-    add_part(l, "months", years * 12 + months);
+    l->interval.months = years * 12 + months;
     return 0;
 }
 
@@ -236,28 +238,31 @@ static int add_days(struct literal *l, const struct fe_json *v)
     if (rest > INT64_MAX / 4 || rest < INT64_MIN / 4)
         return fe_json_fail(v, "expected a shorter interval");
     micros += seconds * 1000000 + rest;
-    add_part(l, "days", days + micros / day); /* a date takes whole days */
-    add_part(l, "micros", micros % day);
+    l->interval.days = days + micros / day; /* a date takes whole days */
+    l->interval.micros = micros % day;
     return 0;
 }
 
 static int months(struct literal *l)
 {
-    return add_months(l, l->v);
+    HD_TRY(add_months(l, l->v));
+    return keep_interval(l);
 }
 
 static int days(struct literal *l)
 {
-    return add_days(l, l->v);
+    HD_TRY(add_days(l, l->v));
+    return keep_interval(l);
 }
 
 static int compound(struct literal *l)
 {
     struct fe_json m;
-    add_part(l, "months", 0);
     if (fe_json_get(l->v, "intervalYearToMonth", &m))
         HD_TRY(add_months(l, &m));
-    return fe_json_get(l->v, "intervalDayToSecond", &m) ? add_days(l, &m) : 0;
+    if (fe_json_get(l->v, "intervalDayToSecond", &m))
+        HD_TRY(add_days(l, &m));
+    return keep_interval(l);
 }
 
 /* ---- all of them ---- */
@@ -278,25 +283,26 @@ static int read(struct sub *t, const struct fe_json *v, struct literal *l)
     int k;
     struct fe_json m;
     HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "a literal", &k, &m));
-    *l = (struct literal){t, &m, rows[k].type, NULL, NULL};
+    *l = (struct literal){.t = t, .v = &m, .type = rows[k].type};
     HD_TRY(rows[k].rule(l));
     l->v = v;
     return 0;
 }
 
-bool sub_is_interval(const struct cJSON *x)
+bool sub_interval(const struct cJSON *x, struct hd_interval *out)
 {
-    return !fe_member(x, "op") && !fe_member(x, "lit") && !fe_member(x, "col") && !fe_member(x, "param");
+    hd_i128 v;
+    const char *type = fe_member_text(x, "type"), *text = fe_member_text(x, "lit");
+    if (!type || !text || strcmp(type, "interval") != 0 || !hd_interval_parse(text, strlen(text), &v))
+        return false;
+    *out = hd_interval_unpack(v);
+    return true;
 }
 
 int sub_literal(struct sub *t, const struct fe_json *v, struct cJSON **out)
 {
     struct literal l;
     HD_TRY(read(t, v, &l));
-    if (l.interval) {
-        *out = l.interval;
-        return 0;
-    }
     *out = fe_make_object(t->arena);
     fe_put(*out, "lit", l.value);
     if (*l.type)
@@ -309,5 +315,5 @@ int sub_literal_value(struct sub *t, const struct fe_json *v, struct cJSON **out
     struct literal l;
     HD_TRY(read(t, v, &l));
     *out = l.value;
-    return l.value ? 0 : sub_refuse(t, v, "intervals are no values of tables");
+    return 0;
 }

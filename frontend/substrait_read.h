@@ -103,11 +103,13 @@ bool sub_type_nullable(const struct fe_json *v);
 
 /* ---- substrait_literal.c ---- */
 
-/* A tree {"lit"...}; of an interval {"months", "days", "micros"}. */
+/* A tree {"lit"...}. */
 int sub_literal(struct sub *t, const struct fe_json *v, struct cJSON **out);
 /* The value alone, for the rows of a table of values. */
 int sub_literal_value(struct sub *t, const struct fe_json *v, struct cJSON **out);
-bool sub_is_interval(const struct cJSON *x);
+struct hd_interval;
+/* Whether x is a literal that is an interval, and its parts. */
+bool sub_interval(const struct cJSON *x, struct hd_interval *out);
 
 /* ---- substrait_function.c ---- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/json.h"
+#include "runtime/base/interval.h"
 #include "runtime/base/utf8.h"
 
 /* ---- text ----------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ bool fe_value_parse(struct hd_arena *a, struct hd_type t, const char *s, size_t 
         ok = (t.kind == HD_TIME ? hd_time_parse : hd_timestamp_parse)(s, n, &micros);
         out->i = ok ? micros : 0;
         return ok && fe_value_in_range(out->i, t);
+    case HD_INTERVAL: return hd_interval_parse(s, n, &out->i);
     case HD_STRING:
         out->s = s;
         out->n = n;
@@ -152,6 +154,7 @@ const char *fe_value_form(struct hd_type t, char buf[HD_TEXT_MAX * 2])
     case HD_DATE: return "a date \"YYYY-MM-DD\"";
     case HD_TIME: return "a time \"HH:MM:SS\"";
     case HD_TIMESTAMP: return "a timestamp \"YYYY-MM-DD HH:MM:SS\"";
+    case HD_INTERVAL: return "an interval such as \"1 year 2 months 3 days 04:05:06\"";
     case HD_STRING: return "a string";
     case HD_BINARY: return "binary in hexadecimal digits, as \"\\x00ff\"";
     case HD_TYPE_COUNT: break;
@@ -235,7 +238,7 @@ int fe_value_read(const struct fe_json *v, struct hd_type t, struct fe_value *ou
 }
 
 const char fe_type_list[] =
-    "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, string, binary)";
+    "a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, string, binary, interval)";
 
 /* hd_type_parse takes blanks and signs among the digits; one spelling is enough. */
 bool fe_type_parse(const char *s, struct hd_type *out)
@@ -259,7 +262,7 @@ void fe_value_hex(struct hd_strbuf *b, const struct fe_value *v)
 
 void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
 {
-    char buf[HD_TEXT_MAX];
+    char buf[HD_INTERVAL_TEXT_MAX];
     if (v->is_null)
         return;
     switch ((enum hd_type_kind)v->type.kind) {
@@ -272,6 +275,7 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v)
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)v->i, buf)); return;
     case HD_TIME: hd_strbuf_adds(b, hd_time_text((int64_t)v->i, buf)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)v->i, buf)); return;
+    case HD_INTERVAL: hd_strbuf_adds(b, hd_interval_text(v->i, buf)); return;
     case HD_STRING: hd_strbuf_add(b, v->s, v->n); return;
     case HD_BINARY:
         hd_strbuf_adds(b, "\\x");

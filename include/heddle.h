@@ -13,7 +13,7 @@
  *
  * Data crosses as the Arrow C Data Interface (https://arrow.apache.org/docs/format/CDataInterface.html).
  * Logical to Arrow: bool "b", int32 "i", int64 "l", decimal(p,s) "d:p,s" (128 bit), float32 "f", float64 "g",
- * date "tdD", timestamp "tsu:", time "ttu", string "u", binary "z". On input whatever Arrow has for the same
+ * date "tdD", timestamp "tsu:", time "ttu", string "u", binary "z", interval "tin". On input whatever Arrow has for the same
  * values is accepted, too: docs/embedding.md lists it.
  *
  * What comes in is checked before it is used, as far as the interface allows (it does not tell how

@@ -313,6 +313,7 @@ enum rt_phys lx_full_phys(struct hd_type t)
     case HD_INT64:
     case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
+    case HD_INTERVAL: return RT_I128;
     case HD_FLOAT32: return RT_F32;
     case HD_FLOAT64: return RT_F64;
     case HD_STRING:

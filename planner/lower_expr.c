@@ -7,6 +7,7 @@
 #include "frontend/regexp.h"
 #include "planner/build.h"
 #include "planner/handle.h"
+#include "runtime/base/interval.h"
 
 static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args, const struct pl_val *v,
                        int nv, struct pl_val *out)
@@ -54,6 +55,7 @@ static enum rt_phys const_phys(const struct pl_val *v)
     case HD_DATE: return RT_I32;
     case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
+    case HD_INTERVAL: return RT_I128;
     case HD_INT32:
     case HD_INT64:
     case HD_DECIMAL: return v->cval.is_null ? RT_I32 : lx_narrowest(v->range);
@@ -342,6 +344,18 @@ static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *
     return logic(c, FE_OR, two, 2, out);
 }
 
+/* The values of a list as what they are compared by: of intervals their lengths. */
+static const struct fe_value *compared(struct ctx *c, const struct fe_param *q)
+{
+    if (q->type.kind != HD_INTERVAL)
+        return q->list;
+    struct fe_value *to = HD_NEWN(c->a, struct fe_value, q->nlist);
+    for (int i = 0; i < q->nlist; i++)
+        to[i] =
+            (struct fe_value){.type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0), .i = hd_interval_length(q->list[i].i)};
+    return to;
+}
+
 int lx_in(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_val *out)
 {
     if (e->nargs == 2 && e->args[1]->op == FE_PARAM && c->plan->params[e->args[1]->param].is_list) {
@@ -350,7 +364,7 @@ int lx_in(struct ctx *c, const struct fe_expr *e, struct pl_val *v, struct pl_va
             const_bool(c, false, out);
             return 0;
         }
-        return in_constants(c, &v[0], q->list, q->nlist, out);
+        return in_constants(c, &v[0], compared(c, q), q->nlist, out);
     }
     struct fe_value *list = HD_NEWN(c->a, struct fe_value, e->nargs);
     for (int i = 1; i < e->nargs; i++)

@@ -7,7 +7,8 @@
 #include "frontend/regexp.h"
 #include "planner/build.h"
 #include "planner/lower_arith.h"
-#include "templates/civil.cuh"
+#include "runtime/base/interval.h"
+#include "templates/interval_value.cuh"
 
 /* ---- ranges of results ---------------------------------------------------------------------------- */
 
@@ -51,6 +52,27 @@ static struct pl_range range_BITS_SET(const struct pl_val *v HD_UNUSED)
 static struct pl_range range_COUNT(const struct pl_val *v HD_UNUSED)
 {
     return (struct pl_range){true, 0, INT32_MAX};
+}
+
+static struct pl_range range_INTERVAL_LENGTH(const struct pl_val *v)
+{
+    struct pl_range r = v->range.known ? v->range : range_of_type(v->type);
+    return (struct pl_range){true, hd_interval_length(r.lo), hd_interval_length(r.hi)};
+}
+
+static struct pl_range range_INTERVAL_MONTHS(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, -HDD_INTERVAL_MONTHS_MAX, HDD_INTERVAL_MONTHS_MAX};
+}
+
+static struct pl_range range_INTERVAL_DAYS(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, INT32_MIN, INT32_MAX};
+}
+
+static struct pl_range range_INTERVAL_MICROS(const struct pl_val *v HD_UNUSED)
+{
+    return (struct pl_range){true, -HDD_INTERVAL_MICROS_MAX, HDD_INTERVAL_MICROS_MAX};
 }
 
 static struct pl_range range_DAY(const struct pl_val *v HD_UNUSED)

@@ -27,6 +27,7 @@ static enum rt_phys phys_of(struct hd_type t, struct pl_range r)
     case HD_DATE: return RT_I32;
     case HD_TIME:
     case HD_TIMESTAMP: return RT_I64;
+    case HD_INTERVAL: return RT_I128;
     case HD_INT64:
     case HD_DECIMAL: return lx_narrowest(r);
     case HD_TYPE_COUNT: break;

@@ -14,6 +14,11 @@ struct pl_range range_of_type(struct hd_type t)
         hd_i128 m = hd_pow10(t.precision) - 1;
         return (struct pl_range){true, -m, m};
     }
+    case HD_INTERVAL: {
+        struct pl_range r = {.known = true};
+        hd_type_domain(t, &r.lo, &r.hi);
+        return r;
+    }
     case HD_FLOAT32:
     case HD_FLOAT64:
     case HD_STRING:

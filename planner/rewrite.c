@@ -13,6 +13,7 @@
 #include "planner/rewrite_first.h"
 #include "planner/rewrite_fits.h"
 #include "planner/rewrite_groups.h"
+#include "planner/rewrite_intervals.h"
 #include "planner/rewrite_keys.h"
 #include "planner/rewrite_moments.h"
 #include "planner/rewrite_node.h"
@@ -41,7 +42,8 @@ static bool is_ranking(const struct fe_node *n)
 static bool to_rewrite(const struct fe_node *n)
 {
     bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
-                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n);
+                 rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n) ||
+                 rw_has_intervals(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -317,6 +319,8 @@ static struct fe_node *aggregate(struct rewriting *w, struct fe_node *n)
 
 static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
 {
+    if (rw_has_intervals(n))
+        n = rw_intervals(w, n);
     struct fe_node *to = hd_dup(w->a, n, sizeof *n);
     to->inputs = HD_NEWN(w->a, struct fe_node *, n->ninputs + 1);
     for (int i = 0; i < n->ninputs; i++)

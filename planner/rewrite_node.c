@@ -1,6 +1,7 @@
 #include "planner/rewrite_node.h"
 
 #include "planner/typed.h"
+#include "runtime/base/interval.h"
 #include "runtime/base/vec.h"
 
 struct fe_node *rw_node(const struct rewriting *w, enum fe_relop op, const struct fe_node *of, int ninputs,
@@ -109,8 +110,8 @@ struct fe_node *rw_join(const struct rewriting *w, enum fe_join_kind kind, struc
     n->u.join.rkeys = HD_NEWN(w->a, struct fe_expr *, nk + 1);
     n->u.join.null_equal = HD_NEWN(w->a, bool, nk + 1);
     for (int i = 0; i < nk; i++) {
-        n->u.join.lkeys[i] = lkeys[i];
-        n->u.join.rkeys[i] = rw_column(w, right, i);
+        n->u.join.lkeys[i] = rw_key(w, lkeys[i]);
+        n->u.join.rkeys[i] = rw_key(w, rw_column(w, right, i));
         n->u.join.null_equal[i] = true;
     }
     n->u.join.lkeys[nk] = by;
@@ -123,6 +124,14 @@ struct fe_node *rw_join(const struct rewriting *w, enum fe_join_kind kind, struc
         n->cols[i].nullable |= kind == FE_LEFT;
     }
     return n;
+}
+
+struct fe_expr *rw_key(const struct rewriting *w, struct fe_expr *e)
+{
+    const struct hd_type length = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0);
+    if (e->type.kind != HD_INTERVAL)
+        return e;
+    return pl_expr_node(w->a, FE_INTERVAL_LENGTH, length, e->nullable, e->path, 1, e, NULL);
 }
 
 static void renumber(struct fe_node *n, int *next)

@@ -25,6 +25,8 @@ struct fe_node *rw_copy(const struct rewriting *w, const struct fe_node *n);
 int rw_add_shared(struct rewriting *w, const char *name, struct fe_node *n);
 /* A node that can be copied: n itself where rows cost no more when they are made twice, else a reference to it. */
 struct fe_node *rw_share(struct rewriting *w, struct fe_node *n, const char *name);
+/* What e is compared by: of an interval its length, else e. */
+struct fe_expr *rw_key(const struct rewriting *w, struct fe_expr *e);
 /* A join that compares the first nk columns, of expressions lkeys over `left`, with those of `right`, NULL alike, and
  * `by`, which may be NULL, with column `at`. */
 struct fe_node *rw_join(const struct rewriting *w, enum fe_join_kind kind, struct fe_node *left, struct fe_node *right,

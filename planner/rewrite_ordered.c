@@ -8,6 +8,7 @@
 
 #include "planner/ordered.h"
 #include "planner/rewrite_first.h"
+#include "planner/rewrite_intervals.h"
 
 bool rw_has_ordered(const struct fe_node *n)
 {
@@ -118,6 +119,8 @@ static void modes(struct ordering *o, int part)
     int nk = o->n->u.agg.nkeys;
     struct fe_node *g = ro_grouped(o, ro_values(o, &o->parts[part]), nk + 1, 1);
     int count = ro_add_agg(g, FE_AGG_COUNT_STAR, NULL, "count");
+    if (rw_has_intervals(g))
+        g = rw_intervals(o->w, g);
     struct fe_node *to = ro_grouped(o, g, nk, 1);
     int at = ro_add_agg(to, FE_AGG_ARG_MAX, rw_column(o->w, g, nk), "mode");
     to->u.agg.aggs[0].by = rw_column(o->w, g, count);

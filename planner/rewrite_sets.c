@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/catalog.h"
+#include "planner/rewrite_intervals.h"
 #include "planner/typed.h"
 
 bool rw_is_set(const struct fe_node *n)
@@ -71,7 +72,7 @@ static struct fe_node *distinct(const struct rewriting *w, struct fe_node *rows,
     rw_set_columns(w, n, of);
     n->u.agg.nkeys = rows->ncols;
     n->u.agg.keys = rw_columns(w, rows);
-    return n;
+    return rw_has_intervals(n) ? rw_intervals(w, n) : n;
 }
 
 static struct fe_node *distinct_union(const struct rewriting *w, struct fe_node *n)
@@ -137,7 +138,7 @@ static struct fe_node *counted(const struct rewriting *w, struct fe_node *rows)
     g->cols = HD_NEWN(w->a, struct fe_column, g->ncols);
     memcpy(g->cols, rows->cols, sizeof *g->cols * (size_t)rows->ncols);
     g->cols[rows->ncols] = (struct fe_column){"rows", int64_type, false};
-    return g;
+    return rw_has_intervals(g) ? rw_intervals(w, g) : g;
 }
 
 static struct fe_expr *copies(const struct rewriting *w, enum fe_relop op, struct fe_expr *l, struct fe_expr *r)
@@ -176,6 +177,14 @@ static struct fe_node *with_copies(const struct rewriting *w, const struct fe_no
     return renamed(w, repeat, n);
 }
 
+static bool has_interval(const struct fe_node *n)
+{
+    bool found = false;
+    for (int i = 0; i < n->ncols; i++)
+        found |= n->cols[i].type.kind == HD_INTERVAL;
+    return found;
+}
+
 struct fe_node *rw_set(struct rewriting *w, struct fe_node *n)
 {
     if (n->op == FE_UNION_OP)
@@ -184,6 +193,6 @@ struct fe_node *rw_set(struct rewriting *w, struct fe_node *n)
         return with_copies(w, n);
     if (n->op == FE_EXCEPT_OP)
         return reduced(w, n, distinct(w, n->inputs[0], n), 0, FE_ANTI);
-    int of = largest(w, n);
+    int of = has_interval(n) ? 0 : largest(w, n); /* equal ones may look different: the first input's are shown */
     return distinct(w, reduced(w, n, n->inputs[of], of, FE_SEMI), n);
 }

@@ -93,6 +93,7 @@ static bool is_json_number(enum arrow_kind kind, const struct ArrowArray *batch,
     case ARROW_TIMESTAMP:
     case ARROW_TIME:
     case ARROW_STRING:
+    case ARROW_INTERVAL:
     case ARROW_BINARY: break;
     }
     return false;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "templates/interval_form.cuh"
+
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
@@ -18,7 +20,7 @@ static const struct {
     [ARROW_FLOAT32] = {"f", "float32"}, [ARROW_FLOAT64] = {"g", "float64"},
     [ARROW_DATE] = {"tdD", "date"},     [ARROW_TIMESTAMP] = {"tsu:", "timestamp"},
     [ARROW_TIME] = {"ttu", "time"},     [ARROW_STRING] = {"u", "string"},
-    [ARROW_BINARY] = {"z", "binary"},
+    [ARROW_BINARY] = {"z", "binary"},   [ARROW_INTERVAL] = {"tin", "interval"},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -223,6 +225,21 @@ static bool binary_text(const struct ArrowArray *batch, int column, int64_t row,
     return true;
 }
 
+/* Months, days and nanoseconds. */
+static int interval_text(const struct ArrowArray *batch, int column, int64_t row, char buf[HDD_INTERVAL_FORM_MAX])
+{
+    const struct ArrowArray *a = batch->children[column];
+    const char *at = (const char *)a->buffers[1] + 16 * (a->offset + batch->offset + row);
+    int32_t months, days;
+    int64_t nanos;
+    i128 v = 0;
+    memcpy(&months, at, sizeof months);
+    memcpy(&days, at + 4, sizeof days);
+    memcpy(&nanos, at + 8, sizeof nanos);
+    hdd_interval_pack((hdd_interval){months, days, nanos / 1000}, &v);
+    return hdd_put_interval((u8 *)buf, v);
+}
+
 bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,
                 struct arrow_text *out)
 {
@@ -244,6 +261,7 @@ bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, in
     case ARROW_DATE: n = date_text(86400 * (int64_t)int32_at(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_TIME: n = time_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
     case ARROW_TIMESTAMP: n = timestamp_text(arrow_int64(batch, column, row), out->buf, sizeof out->buf); break;
+    case ARROW_INTERVAL: n = interval_text(batch, column, row, out->buf); break;
     case ARROW_DECIMAL: decimal_text(decimal_at(batch, column, row), c->scale, out); return true;
     case ARROW_STRING: string_text(batch, column, row, out); return true;
     case ARROW_BINARY: return binary_text(batch, column, row, out);

@@ -16,7 +16,8 @@ enum arrow_kind {
     ARROW_TIMESTAMP,
     ARROW_TIME,
     ARROW_STRING,
-    ARROW_BINARY
+    ARROW_BINARY,
+    ARROW_INTERVAL
 };
 
 struct arrow_column {
@@ -38,7 +39,7 @@ const char *arrow_type_text(const struct arrow_column *c, char buf[ARROW_TYPE_MA
 struct arrow_text {
     const char *s;
     size_t n;
-    char buf[64];
+    char buf[80];
 };
 /* False if the value is NULL. */
 bool arrow_cell(const struct arrow_column *c, const struct ArrowArray *batch, int column, int64_t row,

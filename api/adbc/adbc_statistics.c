@@ -63,7 +63,8 @@ static void put_flag(struct adbc_column *list, struct statistic s, const cJSON *
     put(list, s);
 }
 
-/* Integers, days, microseconds as such; decimals as the float64 next to them. Bounds of strings and binary are codes. */
+/* Integers, days, microseconds as such; decimals as the float64 next to them. Bounds of strings and binary are codes,
+ * those of intervals no numbers. */
 static void put_bound(struct adbc_column *list, struct statistic s, const cJSON *column, const char *name,
                       bool approximate)
 {
@@ -71,7 +72,7 @@ static void put_bound(struct adbc_column *list, struct statistic s, const cJSON 
     char *end;
     const char *type = adbc_catalog_text(column, "type");
     const char *text = adbc_catalog_text(cJSON_GetObjectItemCaseSensitive(column, "facts"), name);
-    if (!text || strcmp(type, "string") == 0 || strcmp(type, "binary") == 0)
+    if (!text || strcmp(type, "string") == 0 || strcmp(type, "binary") == 0 || strcmp(type, "interval") == 0)
         return;
     errno = 0;
     s.number = strtoll(text, &end, 10);

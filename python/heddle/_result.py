@@ -9,6 +9,7 @@ import pathlib
 from typing import Any, Iterator
 
 from . import _native as native
+from ._errors import UnsupportedError
 
 
 class Result:
@@ -65,11 +66,17 @@ class Result:
         if dtypes == "numpy":
             return self.arrow().to_pandas()
         import pandas
-        return self.arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+        import pyarrow.types as is_
+        # pandas has no intervals of Arrow
+        return self.arrow().to_pandas(types_mapper=lambda t: None if is_.is_interval(t) else pandas.ArrowDtype(t))
 
     def pl(self):
         """A DataFrame of polars."""
         import polars
+        import pyarrow.types as is_
+        for f in self.arrow().schema:
+            if is_.is_interval(f.type):
+                raise UnsupportedError(f'column "{f.name}" is an interval, which polars does not have; cast it to string')
         return polars.from_arrow(self.arrow())
 
     # -- rows --

@@ -18,7 +18,7 @@ def heddle_type(t) -> str | None:
         return f"decimal({t.precision},{t.scale})" if 0 <= t.scale <= t.precision else None
     names = [(is_.is_boolean, "bool"), (is_.is_int8, "int32"), (is_.is_int16, "int32"), (is_.is_int32, "int32"),
              (is_.is_uint8, "int32"), (is_.is_uint16, "int32"), (is_.is_integer, "int64"), (is_.is_float32, "float32"),
-             (is_.is_float64, "float64"), (is_.is_date32, "date"), (is_.is_timestamp, "timestamp"), (is_.is_time, "time"),
+             (is_.is_float64, "float64"), (is_.is_date32, "date"), (is_.is_timestamp, "timestamp"), (is_.is_time, "time"), (is_.is_interval, "interval"),
              (is_.is_string, "string"), (is_.is_large_string, "string"), (_dictionary_of_strings, "string")]
     return next((name for test, name in names if test(t)), None)
 
@@ -36,7 +36,8 @@ def arrow_type(name: str):
     """The type of pyarrow that a type of Heddle is read as."""
     import pyarrow as pa
     plain = {"bool": pa.bool_(), "int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32(), "float64": pa.float64(),
-             "date": pa.date32(), "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string()}
+             "date": pa.date32(), "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string(),
+             "interval": pa.month_day_nano_interval()}
     if name in plain:
         return plain[name]
     found = re.fullmatch(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)", name)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/interval.h"
+
 static const char *const names[] = {
 #define T_TYPE(id, name, ps) name,
 #include "runtime/base/types.def"
@@ -145,6 +147,7 @@ bool hd_type_domain(struct hd_type t, hd_i128 *lo, hd_i128 *hi)
     case HD_DATE: *lo = HD_DATE_MIN, *hi = HD_DATE_MAX; return true;
     case HD_TIME: *lo = 0, *hi = HD_TIME_MAX; return true;
     case HD_TIMESTAMP: *lo = HD_TIMESTAMP_MIN, *hi = HD_TIMESTAMP_MAX; return true;
+    case HD_INTERVAL: hd_interval_domain(lo, hi); return true;
     case HD_DECIMAL:
         *hi = hd_pow10(t.precision) - 1;
         *lo = -*hi;

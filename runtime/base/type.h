@@ -1,6 +1,7 @@
 /* Logical types and their text form, dates, decimals.
  * date = days since 1970-01-01 (int32); timestamp = microseconds since then (int64); time = those since midnight (int64);
- * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p; binary = any bytes. */
+ * decimal(p,s) = exact integer scaled by 10^s, 1 <= p <= 38, 0 <= s <= p; binary = any bytes; interval = months, days and
+ * microseconds in 128 bits (interval.h). */
 #ifndef HEDDLE_BASE_TYPE_H
 #define HEDDLE_BASE_TYPE_H
 

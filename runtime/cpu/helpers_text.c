@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/helpers.h"
 #include "templates/forms.cuh"
+#include "templates/interval_form.cuh"
 #include "templates/strptime.cuh"
 
 static struct hd_type type_of(int32_t code)
@@ -24,6 +25,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
     case HD_DATE: return hdd_put_date(out, (int32_t)v);
     case HD_TIME: return hdd_put_clock(out, (int64_t)v);
     case HD_TIMESTAMP: return hdd_put_timestamp(out, (int64_t)v);
+    case HD_INTERVAL: return hdd_put_interval(out, v);
     case HD_STRING:
     case HD_BINARY:
     case HD_TYPE_COUNT: break;
@@ -33,7 +35,7 @@ static i32 put_value(u8 *out, hd_i128 v, struct hd_type type)
 
 int32_t hdr_to_string(struct hdd_thread *t, int64_t lo, int64_t hi, int32_t code, void *out)
 {
-    u8 buf[HDD_FORM_MAX];
+    u8 buf[HD_MAX(HDD_FORM_MAX, HDD_INTERVAL_FORM_MAX)];
     struct hdr_string *o = out;
     i32 n = put_value(buf, hdr_i128(lo, hi), type_of(code));
     char *p = hdr_string_alloc(t, (size_t)n);
@@ -93,6 +95,7 @@ static bool read_value(const u8 *s, i32 n, struct hd_type type, hd_i128 *v)
     case HD_DATE: return read_date(s, n, v);
     case HD_TIME:
     case HD_TIMESTAMP: return read_micros(s, n, type.kind == HD_TIME, v);
+    case HD_INTERVAL: return hdd_read_interval(s, n, v);
     case HD_STRING:
     case HD_BINARY:
     case HD_TYPE_COUNT: break;

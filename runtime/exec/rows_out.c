@@ -7,6 +7,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
+#include "runtime/io/arrow_format.h"
 #include "runtime/io/arrow_out.h"
 
 enum { BATCH_ROWS = 1 << 16 };
@@ -73,6 +74,15 @@ static void move_i64(const struct values *v, void *to)
 static void move_i128(const struct values *v, void *to)
 {
     MOVE_INTEGERS(hd_i128);
+}
+
+/* Months, days and nanoseconds in the place of the integer. */
+static void move_intervals(const struct values *v, hd_i128 *to)
+{
+    move_i128(v, to);
+    for (size_t i = 0; i < v->n; i++)
+        if (is_there(v, i))
+            rt_arrow_put_interval(to, (int64_t)i, hd_interval_unpack(to[i]));
 }
 
 static void move_f32(const struct values *v, void *to)
@@ -155,6 +165,7 @@ static void move_column(const struct values *v, struct hd_type type, const struc
     case HD_TIME:
     case HD_TIMESTAMP: move_i64(v, to->values); return;
     case HD_DECIMAL: move_i128(v, to->values); return;
+    case HD_INTERVAL: move_intervals(v, to->values); return;
     case HD_FLOAT32: move_f32(v, to->values); return;
     case HD_FLOAT64: move_f64(v, to->values); return;
     case HD_STRING:

@@ -46,7 +46,8 @@ static hdd_u32 value_width(enum hd_type_kind k)
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
     case HD_BOOL:
     case HD_STRING:
     case HD_BINARY:
@@ -108,7 +109,8 @@ static int make_values(struct maker *m, const struct rt_result_column *c, const 
     m->p.width = bits ? 0 : value_width((enum hd_type_kind)c->type.kind);
     HD_TRY(keep(m, bits ? bitmap_bytes(m->p.n) : (size_t)m->p.n * m->p.width, &out->values, err));
     m->p.to = out->values;
-    return launch(m, bits ? "hdd_column_bools" : "hdd_column_values", err);
+    bool intervals = c->type.kind == HD_INTERVAL;
+    return launch(m, bits ? "hdd_column_bools" : intervals ? "hdd_column_intervals" : "hdd_column_values", err);
 }
 
 static int make_column(struct maker *m, int i, uint64_t rows, struct hd_err *err)

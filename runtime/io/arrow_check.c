@@ -242,7 +242,8 @@ static int check_child(const struct place *p, const struct ArrowSchema *s, const
         [RT_ARROW_LAYOUT_INT] = {2, 0, false, false},     [RT_ARROW_LAYOUT_FLOAT] = {2, 0, false, false},
         [RT_ARROW_LAYOUT_DECIMAL] = {2, 0, false, false}, [RT_ARROW_LAYOUT_UNIT] = {2, 0, false, false},
         [RT_ARROW_LAYOUT_STRING] = {3, 0, false, false},  [RT_ARROW_LAYOUT_VIEW] = {3, 0, true, false},
-        [RT_ARROW_LAYOUT_FIXED] = {2, 0, false, false},   [RT_ARROW_LAYOUT_NOTHING] = {0, 0, false, false}};
+        [RT_ARROW_LAYOUT_FIXED] = {2, 0, false, false},   [RT_ARROW_LAYOUT_NOTHING] = {0, 0, false, false},
+        [RT_ARROW_LAYOUT_INTERVAL] = {2, 0, false, false}};
     const struct place entries = {p->table, p->column, ENTRIES};
     enum rt_arrow_format format;
     struct hd_type type;

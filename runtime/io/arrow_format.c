@@ -25,15 +25,34 @@ static const struct {
     enum rt_arrow_format format;
     enum hd_type_kind kind;
 } formats[] = {
-    {"b", RT_ARROW_BOOL, HD_BOOL},        {"c", RT_ARROW_I8, HD_INT32},           {"C", RT_ARROW_U8, HD_INT32},
-    {"s", RT_ARROW_I16, HD_INT32},        {"S", RT_ARROW_U16, HD_INT32},          {"i", RT_ARROW_I32, HD_INT32},
-    {"I", RT_ARROW_U32, HD_INT64},        {"l", RT_ARROW_I64, HD_INT64},          {"L", RT_ARROW_U64, HD_INT64},
-    {"e", RT_ARROW_F16, HD_FLOAT32},      {"f", RT_ARROW_F32, HD_FLOAT32},        {"g", RT_ARROW_F64, HD_FLOAT64},
-    {"tdD", RT_ARROW_DATE, HD_DATE},      {"tdm", RT_ARROW_DATE_MILLIS, HD_DATE}, {"ttu", RT_ARROW_TIME, HD_TIME},
-    {"tts", RT_ARROW_SECONDS32, HD_TIME}, {"ttm", RT_ARROW_MILLIS32, HD_TIME},    {"ttn", RT_ARROW_NANOS, HD_TIME},
-    {"u", RT_ARROW_UTF8, HD_STRING},      {"U", RT_ARROW_LARGE_UTF8, HD_STRING},  {"vu", RT_ARROW_VIEW, HD_STRING},
-    {"n", RT_ARROW_NOTHING, HD_INT32},    {"z", RT_ARROW_UTF8, HD_BINARY},        {"Z", RT_ARROW_LARGE_UTF8, HD_BINARY},
+    {"b", RT_ARROW_BOOL, HD_BOOL},
+    {"c", RT_ARROW_I8, HD_INT32},
+    {"C", RT_ARROW_U8, HD_INT32},
+    {"s", RT_ARROW_I16, HD_INT32},
+    {"S", RT_ARROW_U16, HD_INT32},
+    {"i", RT_ARROW_I32, HD_INT32},
+    {"I", RT_ARROW_U32, HD_INT64},
+    {"l", RT_ARROW_I64, HD_INT64},
+    {"L", RT_ARROW_U64, HD_INT64},
+    {"e", RT_ARROW_F16, HD_FLOAT32},
+    {"f", RT_ARROW_F32, HD_FLOAT32},
+    {"g", RT_ARROW_F64, HD_FLOAT64},
+    {"tdD", RT_ARROW_DATE, HD_DATE},
+    {"tdm", RT_ARROW_DATE_MILLIS, HD_DATE},
+    {"ttu", RT_ARROW_TIME, HD_TIME},
+    {"tts", RT_ARROW_SECONDS32, HD_TIME},
+    {"ttm", RT_ARROW_MILLIS32, HD_TIME},
+    {"ttn", RT_ARROW_NANOS, HD_TIME},
+    {"u", RT_ARROW_UTF8, HD_STRING},
+    {"U", RT_ARROW_LARGE_UTF8, HD_STRING},
+    {"vu", RT_ARROW_VIEW, HD_STRING},
+    {"n", RT_ARROW_NOTHING, HD_INT32},
+    {"z", RT_ARROW_UTF8, HD_BINARY},
+    {"Z", RT_ARROW_LARGE_UTF8, HD_BINARY},
     {"vz", RT_ARROW_VIEW, HD_BINARY},
+    {"tiM", RT_ARROW_MONTHS, HD_INTERVAL},
+    {"tiD", RT_ARROW_DAY_MILLIS, HD_INTERVAL},
+    {"tin", RT_ARROW_MONTH_DAY_NANOS, HD_INTERVAL},
 };
 
 /* One to three digits at *p, which moves behind them; -1 if there are none or more. */
@@ -146,6 +165,33 @@ bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 
     }
     *out = rt_arrow_i128(p, 2 * i);
     return rt_arrow_i128(p, 2 * i + 1) == *out >> 127;
+}
+
+bool rt_arrow_interval(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out)
+{
+    struct hd_interval v = {0};
+    if (f == RT_ARROW_MONTHS) {
+        v.months = rt_arrow_i32(p, i);
+    } else if (f == RT_ARROW_DAY_MILLIS) {
+        v.days = rt_arrow_i32(p, 2 * i);
+        v.micros = rt_arrow_i32(p, 2 * i + 1) * INT64_C(1000);
+    } else {
+        int64_t nanos = rt_arrow_i64(p, 2 * i + 1);
+        v = (struct hd_interval){rt_arrow_i32(p, 4 * i), rt_arrow_i32(p, 4 * i + 1), nanos / 1000};
+        if (nanos % 1000)
+            return false;
+    }
+    return hd_interval_pack(v, out);
+}
+
+void rt_arrow_put_interval(void *p, int64_t i, struct hd_interval v)
+{
+    int32_t months = (int32_t)v.months, days = (int32_t)v.days;
+    int64_t nanos = v.micros * 1000;
+    char *out = (char *)p + 16 * i;
+    memcpy(out, &months, sizeof months);
+    memcpy(out + 4, &days, sizeof days);
+    memcpy(out + 8, &nanos, sizeof nanos);
 }
 
 float rt_arrow_f16(const void *p, int64_t i)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/base/type.h"
 
 enum rt_arrow_format {
@@ -17,6 +18,7 @@ enum rt_arrow_layout {
     RT_ARROW_LAYOUT_FLOAT,
     RT_ARROW_LAYOUT_DECIMAL,
     RT_ARROW_LAYOUT_UNIT,
+    RT_ARROW_LAYOUT_INTERVAL,
     RT_ARROW_LAYOUT_STRING,
     RT_ARROW_LAYOUT_VIEW,
     RT_ARROW_LAYOUT_FIXED,
@@ -73,6 +75,10 @@ static inline bool rt_arrow_bit(const uint8_t *bits, int64_t i)
 bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out);
 /* Value i of a decimal column; false: it does not fit 128 bits. */
 bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out);
+/* Value i of a column of intervals; false: its nanoseconds are no whole number of microseconds, or it is too large. */
+bool rt_arrow_interval(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out);
+/* As value i of months, days and nanoseconds. */
+void rt_arrow_put_interval(void *p, int64_t i, struct hd_interval v);
 /* Value i of a column of half floats; each is a float, too. */
 float rt_arrow_f16(const void *p, int64_t i);
 /* Offset i of strings of this format. */

@@ -147,6 +147,9 @@ static void fill_ints(const struct rt_arrow_column *c, int64_t at, struct rt_wor
     case RT_ARROW_SECONDS32:
     case RT_ARROW_MILLIS32:
     case RT_ARROW_DATE_MILLIS:
+    case RT_ARROW_MONTHS:
+    case RT_ARROW_DAY_MILLIS:
+    case RT_ARROW_MONTH_DAY_NANOS:
     case RT_ARROW_F16:
     case RT_ARROW_F32:
     case RT_ARROW_F64:
@@ -199,6 +202,14 @@ static void fill_decimals(const struct rt_arrow_source *s, int column, int64_t a
     }
 }
 
+static void fill_intervals(const struct rt_arrow_column *c, int64_t at, struct rt_work *w)
+{
+    w->form = RT_WORK_I128;
+    for (int i = 0; i < w->n; i++)
+        if (!rt_arrow_interval(c->format, c->data, at + i, &w->i128[i]))
+            w->i128[i] = 0; /* a NULL */
+}
+
 static void fill_strings(const struct rt_arrow_column *c, int64_t from, struct rt_work *w)
 {
     w->form = RT_WORK_STR;
@@ -210,7 +221,7 @@ static void fill_strings(const struct rt_arrow_column *c, int64_t from, struct r
 /* All rows are NULL. */
 static void fill_nothing(struct hd_type type, struct rt_work *w)
 {
-    bool wide = type.kind == HD_DECIMAL && type.precision > 18;
+    bool wide = (type.kind == HD_DECIMAL && type.precision > 18) || type.kind == HD_INTERVAL;
     w->form = hd_type_is_text(type)     ? RT_WORK_STR
               : type.kind == HD_FLOAT32 ? RT_WORK_F32
               : type.kind == HD_FLOAT64 ? RT_WORK_F64
@@ -249,6 +260,7 @@ static void fill(const struct rt_row_source *base, int column, int64_t from, str
     case RT_ARROW_LAYOUT_UNIT: fill_ints(c, at, w); break;
     case RT_ARROW_LAYOUT_FLOAT: fill_floats(s, column, at, w); break;
     case RT_ARROW_LAYOUT_DECIMAL: fill_decimals(s, column, at, w); break;
+    case RT_ARROW_LAYOUT_INTERVAL: fill_intervals(c, at, w); break;
     case RT_ARROW_LAYOUT_STRING:
     case RT_ARROW_LAYOUT_FIXED:
     case RT_ARROW_LAYOUT_VIEW: fill_strings(c, from, w); break;

@@ -44,7 +44,7 @@ static void format_text(struct hd_type t, char out[FORMAT_SIZE])
     static const char *const texts[] = {
         [HD_BOOL] = "b",    [HD_INT32] = "i",  [HD_INT64] = "l",        [HD_DECIMAL] = "d",
         [HD_FLOAT64] = "g", [HD_DATE] = "tdD", [HD_TIMESTAMP] = "tsu:", [HD_STRING] = "u",
-        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",
+        [HD_FLOAT32] = "f", [HD_TIME] = "ttu", [HD_BINARY] = "z",       [HD_INTERVAL] = "tin",
     };
     if (t.kind == HD_DECIMAL)
         snprintf(out, FORMAT_SIZE, "d:%d,%d", t.precision, t.scale);
@@ -115,7 +115,8 @@ static size_t values_size(struct hd_type t, size_t rows)
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return rows * 8;
-    case HD_DECIMAL: return rows * 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return rows * 16;
     case HD_STRING:
     case HD_BINARY: return (rows + 1) * 4;
     case HD_BOOL: return (rows + 7) / 8;

@@ -22,7 +22,8 @@ struct rt_out_size {
 /* Where the values of one column go: into the buffers that the consumer reads, and releases. */
 struct rt_out_buffers {
     void *values; /* BOOL bits, which are 0; STRING, BINARY int32_t offsets, one more than rows; INT32, DATE
-                            int32_t; INT64, TIMESTAMP, TIME int64_t; DECIMAL hd_i128; FLOAT32 float; FLOAT64 double */
+                            int32_t; INT64, TIMESTAMP, TIME int64_t; DECIMAL hd_i128; FLOAT32 float; FLOAT64 double;
+                            INTERVAL months, days and nanoseconds, as rt_arrow_put_interval has them */
     uint8_t *valid; /* bits, which are 0, 1 = valid; NULL: no bitmap */
     char *text; /* STRING, BINARY */
     int64_t *null_count; /* 0 */

@@ -174,7 +174,8 @@ static int generic_width(enum hd_type_kind k)
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
     case HD_TYPE_COUNT: break;
     }
     return 0;

@@ -98,6 +98,16 @@ static bool decimals_fit(const struct values *v, int64_t from, int64_t n)
     return !bad;
 }
 
+static bool intervals_fit(const struct values *v, int64_t from, int64_t n)
+{
+    bool bad = false;
+    for (int64_t i = from; i < from + n; i++) {
+        hd_i128 x;
+        bad |= !rt_arrow_interval(v->column->format, v->data, i, &x);
+    }
+    return !bad;
+}
+
 /* A negative index is a large one once it is unsigned. */
 #define INDICES(T) \
     for (int64_t i = from; i < from + n; i++) \
@@ -133,6 +143,9 @@ static bool indices_in_dictionary(const struct values *v, int64_t from, int64_t 
     case RT_ARROW_SECONDS32:
     case RT_ARROW_MILLIS32:
     case RT_ARROW_DATE_MILLIS:
+    case RT_ARROW_MONTHS:
+    case RT_ARROW_DAY_MILLIS:
+    case RT_ARROW_MONTH_DAY_NANOS:
     case RT_ARROW_UTF8:
     case RT_ARROW_LARGE_UTF8:
     case RT_ARROW_VIEW:
@@ -174,6 +187,7 @@ static check_fn check_of(const struct rt_arrow_column *c, struct hd_type type)
     case RT_ARROW_LAYOUT_DECIMAL:
         return c->format == RT_ARROW_DEC128 && type.precision <= 18 ? short_decimals_fit : decimals_fit;
     case RT_ARROW_LAYOUT_UNIT: return units_in_range;
+    case RT_ARROW_LAYOUT_INTERVAL: return intervals_fit;
     case RT_ARROW_LAYOUT_FLOAT:
     case RT_ARROW_LAYOUT_STRING:
     case RT_ARROW_LAYOUT_VIEW:
@@ -200,6 +214,15 @@ static void describe_unit(enum rt_arrow_format f, struct hd_type type, const cha
                  type.kind == HD_TIME ? "not of a day" : "beyond the years 0001 to 9999");
 }
 
+static void describe_interval(enum rt_arrow_format f, const char *value, char *what, size_t room)
+{
+    long long nanos = f == RT_ARROW_MONTH_DAY_NANOS ? rt_arrow_i64(value, 1) : 0;
+    if (nanos % 1000)
+        snprintf(what, room, "nanosecond %lld of an interval is no whole microsecond", nanos);
+    else
+        snprintf(what, room, "month %d is beyond those of an interval", (int)rt_arrow_i32(value, 0));
+}
+
 static void describe(const struct rt_arrow_column *c, struct hd_type type, const char *value, char *what, size_t room)
 {
     char text[HD_TEXT_MAX];
@@ -211,6 +234,8 @@ static void describe(const struct rt_arrow_column *c, struct hd_type type, const
         snprintf(what, room, "value %llu does not fit int64", (unsigned long long)rt_arrow_u64(value, 0));
     } else if (rt_arrow_layout(c->format) == RT_ARROW_LAYOUT_UNIT) {
         describe_unit(c->format, type, value, what, room);
+    } else if (rt_arrow_layout(c->format) == RT_ARROW_LAYOUT_INTERVAL) {
+        describe_interval(c->format, value, what, room);
     } else if (c->format == RT_ARROW_TIME) {
         snprintf(what, room, "microsecond %lld is not of a day", (long long)rt_arrow_i64(value, 0));
     } else if (c->format == RT_ARROW_DATE) {

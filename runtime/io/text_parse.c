@@ -255,7 +255,8 @@ static enum rt_work_form form_of(struct hd_type t)
         return RT_WORK_STR;
     if (hd_type_is_float(t))
         return t.kind == HD_FLOAT32 ? RT_WORK_F32 : RT_WORK_F64;
-    return t.kind == HD_DECIMAL && t.precision > 18 ? RT_WORK_I128 : RT_WORK_I64;
+    bool wide = (t.kind == HD_DECIMAL && t.precision > 18) || t.kind == HD_INTERVAL;
+    return wide ? RT_WORK_I128 : RT_WORK_I64;
 }
 
 static size_t form_size(enum rt_work_form f)

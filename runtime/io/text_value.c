@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/io/text_parse.h"
 
 static locale_t c_locale;
@@ -147,6 +148,7 @@ bool text_parse_value(struct hd_type t, const char *s, size_t n, hd_i128 *wide, 
             return false;
         *wide = days;
         return true;
+    case HD_INTERVAL: return hd_interval_parse(s, n, wide);
     case HD_TIME:
     case HD_TIMESTAMP:
         if (!(t.kind == HD_TIME ? hd_time_parse : hd_timestamp_parse)(s, n, &micros))

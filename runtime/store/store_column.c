@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/store/store_text.h"
 
 static const uint64_t bias = (uint64_t)1 << 63;
@@ -193,13 +194,14 @@ bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_ta
     return rt_str_eq(rt_col_str(a, i), rt_col_str(b, j));
 }
 
-static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
+static const char *int_text(struct hd_type t, hd_i128 v, char buf[RT_COL_TEXT_MAX])
 {
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return v ? "true" : "false";
     case HD_DATE: return hd_date_text((int32_t)v, buf);
     case HD_TIME: return hd_time_text((int64_t)v, buf);
     case HD_TIMESTAMP: return hd_timestamp_text((int64_t)v, buf);
+    case HD_INTERVAL: return hd_interval_text(v, buf);
     case HD_INT32:
     case HD_INT64:
     case HD_DECIMAL:
@@ -212,7 +214,7 @@ static const char *int_text(struct hd_type t, hd_i128 v, char buf[64])
     return hd_dec_text(v, t.scale, buf);
 }
 
-const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[64])
+const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[RT_COL_TEXT_MAX])
 {
     if (!rt_col_valid(c, row))
         return "NULL";

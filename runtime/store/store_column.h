@@ -36,8 +36,9 @@ int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b);
 uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row);
 /* Equality of values of two columns of like types, neither NULL. */
 bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_table_column *b, int64_t j);
+enum { RT_COL_TEXT_MAX = 96 };
 /* The value as text for a message; strings shortened. */
-const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[64]);
+const char *rt_col_text(const struct fe_table_column *c, int64_t row, char buf[RT_COL_TEXT_MAX]);
 uint64_t rt_hash64(uint64_t x);
 
 #endif

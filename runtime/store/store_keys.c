@@ -28,7 +28,7 @@ const char *rt_key_names(const struct fe_table *t, int n, const int *columns, ch
 
 const char *rt_key_values(const struct fe_table *t, int n, const int *columns, int64_t row, char buf[256])
 {
-    char text[64];
+    char text[RT_COL_TEXT_MAX];
     snprintf(buf, 256, "%s", n > 1 ? "(" : "");
     for (int i = 0; i < n; i++) {
         append(buf, i ? ", " : "");

@@ -2,6 +2,7 @@
 // other. NULL rows have zeros.
 #include "hd/finish_keys.cuh"
 #include "hd/finish_grid.cuh"
+#include "hd/interval_value.cuh"
 
 HDD_DEVICE bool hdd_column_there(const hdd_column_args &p, const u8 *row)
 {
@@ -46,6 +47,19 @@ HDD_KERNEL(hdd_column_values)(HDD_PARAMETER(hdd_column_args, p))
 {
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks))
         hdd_column_put(p, hdd_column_row(p, i), i);
+}
+
+// Months, days and nanoseconds, which every interval has.
+HDD_KERNEL(hdd_column_intervals)(HDD_PARAMETER(hdd_column_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        const u8 *const row = hdd_column_row(p, i);
+        hdd_interval v = {0, 0, 0};
+        if (hdd_column_there(p, row))
+            v = hdd_interval_parts(hdd_column_integer(p, row));
+        const u64 low = (u64)(u32)v.days << 32 | (u64)(u32)v.months;
+        hdd_at<i128>(p.to)[i] = (i128)((u128)(u64)(v.micros * 1000) << 64 | low);
+    }
 }
 
 // A bit a row, a word a warp. Bits behind the last row are 0.

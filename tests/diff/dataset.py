@@ -10,7 +10,8 @@ import hdparams
 import results
 
 ARROW = {"bool": pa.bool_(), "int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32(), "float64": pa.float64(), "date": pa.date32(),
-         "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string(), "binary": pa.binary()}
+         "timestamp": pa.timestamp("us"), "time": pa.time64("us"), "string": pa.string(), "binary": pa.binary(),
+         "interval": pa.month_day_nano_interval()}
 
 
 def schema_json(tables):
@@ -42,6 +43,8 @@ def arrow_column(c):
     values = c.values
     if c.type.kind == "string":
         values = [None if v is None else hdparams.to_bytes_form(v) for v in values]
+    if c.type.kind == "interval":
+        values = [None if v is None else pa.MonthDayNano((v.months, v.days, v.micros * 1000)) for v in values]
     return pa.array(values, type=t)
 
 

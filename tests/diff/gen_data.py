@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, STRING, TIME, TIMESTAMP, Type, decimal)
+from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, INT32, INT64, INTERVAL, STRING, TIME, TIMESTAMP, Interval, Type, decimal)
 
 SIZES = [0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 3000, 5000, 20000]
 SIZE_WEIGHTS = [2, 2, 2, 4, 2, 2, 2, 8, 3, 3, 3, 4, 2, 0.5]
@@ -139,15 +139,25 @@ def binary_pool(rng, t, rows):
     return few + [rng.randbytes(rng.choice([1, 3, 8, 15, 16, 17, 40])) for _ in range(rng.choice([5, rows + 1]))]
 
 
-POOLS = {"binary": binary_pool, "int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
+def span_pool(rng, t, rows):
+    """Intervals of which no two are equal and look different, and which DuckDB orders as Heddle does."""
+    def one():
+        sign = rng.choice([1, 1, -1])
+        parts = (rng.choice([0, 1, 12, rng.randint(0, 60)]), rng.choice([0, rng.randint(0, 29)]),
+                 rng.choice([0, 1, 43200000000, 86399999999, rng.randint(0, 86399999999)]))
+        return Interval(*(sign * v for v in parts))
+    return [Interval(0, 0, 0), Interval(1, 0, 0)] + [one() for _ in range(rng.choice([3, 30, rows + 1]))]
+
+
+POOLS = {"interval": span_pool, "binary": binary_pool, "int32": int_pool, "int64": int_pool, "decimal": decimal_pool, "float32": float_pool, "float64": float_pool, "date": day_pool,
          "timestamp": timestamp_pool, "time": time_pool, "string": string_pool, "bool": lambda rng, t, rows: [True, False]}
 
 
 def random_type(rng):
-    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "time", "string", "bool", "binary"],
-                       [5, 4, 5, 2, 2, 3, 1, 1, 5, 2, 1])[0]
+    kind = rng.choices(["int32", "int64", "decimal", "float32", "float64", "date", "timestamp", "time", "string", "bool", "binary", "interval"],
+                       [5, 4, 5, 2, 2, 3, 1, 1, 5, 2, 1, 1])[0]
     simple = {"int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64, "date": DATE, "timestamp": TIMESTAMP, "time": TIME,
-              "string": STRING, "bool": BOOL, "binary": BINARY}
+              "string": STRING, "bool": BOOL, "binary": BINARY, "interval": INTERVAL}
     return simple.get(kind) or decimal(*rng.choice(DECIMALS))
 
 

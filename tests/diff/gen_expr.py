@@ -13,7 +13,7 @@ from gen_times import TimeGen
 from gen_value import FLOAT_REACH, RANGE, Val, corners, exact_literal, in_type, kept_bits, lit, narrowed, written
 from hdexpr import COMPARE, CUT, DAY_FIELDS, TIME_FIELDS, UNITS, Node
 from hdtypes import (BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, NULL,
-                     STRING, TIMESTAMP, PlanError, Type, add_type, as_decimal_type, decimal, literal_decimal_type, unify)
+                     STRING, TIMESTAMP, Interval, PlanError, Type, add_type, as_decimal_type, decimal, literal_decimal_type, unify)
 
 
 class ExprGen(TextGen, TimeGen):
@@ -64,10 +64,10 @@ class ExprGen(TextGen, TimeGen):
     def of_kind(self, kind, depth):
         if kind in ("int32", "int64", "decimal", "float32", "float64"):
             return self.number(depth)
-        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment, "time": self.clock, "binary": self.binary}[kind](depth)
+        return {"bool": self.boolean, "string": self.string, "date": self.day, "timestamp": self.moment, "time": self.clock, "binary": self.binary, "interval": self.span}[kind](depth)
 
     def any(self, depth):
-        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1, "time": 1, "binary": 1}), depth)
+        return self.of_kind(self.kind({"int64": 6, "bool": 2, "string": 4, "date": 2, "timestamp": 1, "time": 1, "binary": 1, "interval": 1}), depth)
 
     def kind(self, weights):
         """A kind of value, of which the input has a column if possible."""
@@ -304,6 +304,8 @@ class ExprGen(TextGen, TimeGen):
             return self.text_number(depth - 1)
         if self.rng.random() < 0.1:
             return self.make("extract", INT64, [self.clock(depth - 1)], Fraction(0), Fraction(1 << 26), name=self.rng.choice([*TIME_FIELDS, "epoch"]))
+        if self.rng.random() < 0.1:
+            return self.part_of_span(depth)
         if self.rng.random() < 0.5:
             d = self.day(depth - 1) if self.rng.random() < 0.6 else self.moment(depth - 1)
             field_name = self.rng.choice(UNITS + DAY_FIELDS + (TIME_FIELDS if d.type == TIMESTAMP else ()))
@@ -461,7 +463,7 @@ class ExprGen(TextGen, TimeGen):
 
     def test(self, depth):
         """A comparison of a column or an expression with something like it."""
-        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "time": 1, "bool": 1, "binary": 1})
+        kind = self.kind({"int64": 6, "string": 4, "date": 3, "timestamp": 1, "time": 1, "bool": 1, "binary": 1, "interval": 1})
         a = self.of_kind(kind, depth - 1)
         shape = self.rng.random()
         if a.type == STRING and shape < 0.3:
@@ -538,4 +540,4 @@ class ExprGen(TextGen, TimeGen):
 
     def default_value(self, t):
         return {"int32": 1, "int64": 2, "string": "a", "bool": True, "date": datetime.date(1995, 1, 1),
-                "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "binary": b"a\x80", "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]
+                "timestamp": datetime.datetime(1995, 1, 1), "time": datetime.time(12, 0), "binary": b"a\x80", "interval": Interval(0, 1, 0), "decimal": Decimal(1).scaleb(-t.s) if t.s < 20 else Decimal(0)}[t.kind]

@@ -87,7 +87,7 @@ class Writer:
         v, t = e.value, e.type
         if v is None:
             return PRIMARY, "null" if t.kind == "null" else f"cast(null as {t})"
-        if t.kind in ("date", "timestamp", "time"):
+        if t.kind in ("date", "timestamp", "time", "interval"):
             return PRIMARY, f"{t} '{value_text(v, t)}'"
         if t == STRING:
             return PRIMARY, quoted(v)

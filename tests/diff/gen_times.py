@@ -6,7 +6,7 @@ from fractions import Fraction
 from gen_data import FIRST_DAY, LAST_DAY
 from gen_value import corners
 from hdexpr import CUT, TIME_FIELDS
-from hdtypes import DATE, INT64, STRING, TIME, TIMESTAMP
+from hdtypes import DATE, INT64, INTERVAL, STRING, TIME, TIMESTAMP, Interval
 
 
 class TimeGen:
@@ -68,6 +68,8 @@ class TimeGen:
             day = self.day(depth - 1)
             begin = self.make("cast", TIMESTAMP, [day])
             inside = day.lo - 500 >= FIRST_DAY and day.hi + 500 <= LAST_DAY
+            if self.rng.random() < 0.2 and day.lo - 9000 >= FIRST_DAY and day.hi + 9000 <= LAST_DAY:
+                return self.make(self.rng.choice("+-"), TIMESTAMP, [self.rng.choice([day, begin]), self.span(0)])
             return self.later(begin) if self.rng.random() < 0.6 and (inside or self.dare()) else begin
         return self.constant(datetime.datetime(1995, 6, 17, self.rng.randint(0, 23), 59, 58), TIMESTAMP)
 
@@ -82,6 +84,25 @@ class TimeGen:
         if c and shape < 0.9:
             return c
         return self.constant(datetime.time(self.rng.randint(0, 23), self.rng.choice([0, 30, 59]), self.rng.choice([0, 59])), TIME)
+
+    def span(self, depth):
+        """An interval that is told from equal ones by its length (gen_data.span_pool): no sum."""
+        c, shape = self.pick(lambda t: t == INTERVAL), self.rng.random()
+        if depth > 0 and shape < 0.2:
+            return self.make("neg", INTERVAL, [self.span(depth - 1)])
+        if depth > 0 and shape < 0.35:
+            return self.choice([self.span(depth - 1) for _ in range(2)], depth)
+        if c and shape < 0.9:
+            return c
+        return self.constant(Interval(self.rng.choice([0, 1, 25]), self.rng.choice([0, 29]), self.rng.choice([0, 3600000000, 86399999999])), INTERVAL)
+
+    def part_of_span(self, depth):
+        """A field of an interval, maybe of a sum."""
+        v = self.span(depth - 1)
+        if self.rng.random() < 0.5:
+            v = self.make(self.rng.choice("+-"), INTERVAL, [v, self.span(0)])
+        reach = Fraction(1 << 30)
+        return self.make("extract", INT64, [v], -reach, reach, name=self.rng.choice(["century", "decade", "year", "month", "day", *TIME_FIELDS]))
 
     def later(self, moment):
         op, n = self.rng.choice([("add_days", 40), ("add_months", 14), ("add_micros", 10 ** 10)])

@@ -47,11 +47,13 @@ TYPES = {
     "string_view": (pa.string_view(), ["", "twelve bytes", "more, thirteen", "a string of more than twelve bytes, ü€"],
                     pa.string()),
 }
+SPANS = [pa.MonthDayNano(v) for v in ((14, 3, 14706789000000), (0, -(2**31), -(2**63) + 775808), (2**25 - 1, 2**31 - 1, 0), (0, 0, 1000))]
 BYTES = [b"", b"\0", b"twelve bytes", b"\xff\xc3 and more than twelve bytes"]
 TYPES |= {
     "binary": (pa.binary(), BYTES, pa.binary()),
     "large_binary": (pa.large_binary(), BYTES, pa.binary()),
     "binary_view": (pa.binary_view(), BYTES, pa.binary()),
+    "interval": (pa.month_day_nano_interval(), SPANS, pa.month_day_nano_interval()),
     "fixed_size_binary": (pa.binary(4), [b"\0\xff\xc3\0", b"four"], pa.binary()),
 }
 NO_DICTIONARY = {"float16"}  # pyarrow makes none
@@ -176,10 +178,16 @@ class Types(unittest.TestCase):
         with self.assertRaisesRegex(HeddleError, "binary"):
             self.db.run({"op": "filter", "input": scan("t"), "pred": "v = 'a'"})
 
+    def test_intervals_out_of_range(self):
+        for value, message in (((0, 0, 1), "nanosecond 1 of an interval is no whole microsecond"),
+                               ((2**25, 0, 0), "month 33554432 is beyond those of an interval"),
+                               ((-(2**25), 0, 0), "month -33554432 is beyond those of an interval")):
+            self.refused(pa.array([None, pa.MonthDayNano(value)], pa.month_day_nano_interval()), f"row 2: .*{message}")
+
     def test_formats_that_are_not_taken(self):
         for kind, text in ((pa.list_(pa.int32()), "\\+l"), (pa.decimal128(5, -2), "d:5,-2"),
                            (pa.decimal256(76, 39), "d:76,39,256"), (pa.struct([("a", pa.int32())]), "\\+s"),
-                           (pa.duration("us"), "tDu"), (pa.month_day_nano_interval(), "tin"),
+                           (pa.duration("us"), "tDu"),
                            (pa.map_(pa.int32(), pa.int32()), "\\+m")):
             with self.subTest(kind):
                 self.refused(pa.array([None], kind), f'^t: column "v": Arrow format "{text}.*" is not accepted')

@@ -31,6 +31,8 @@ COLUMNS = [
     ("ts", "timestamp", "1998-12-31 23:59:58.5"), ("tsnull", "timestamp", None),
     ("tm", "time", "12:34:56.789"), ("tmlast", "time", "23:59:59.999999"), ("tmnull", "time", None),
     ("b", "binary", "\\x00ff"), ("bempty", "binary", "\\x"), ("bnone", "binary", None), ("btext", "binary", "\\xc3966c"),
+    ("iv", "interval", "1 year 2 months 3 days 04:05:06.789"), ("ivneg", "interval", "-1 month 10 days -00:00:01.5"),
+    ("ivzero", "interval", "00:00:00"), ("ivnull", "interval", None), ("ivmonth", "interval", "1 month"),
     ("yes", "bool", True), ("no", "bool", False), ("bnull", "bool", None),
 ]
 SOURCE = {"op": "values", "columns": [{"name": n, "type": t} for n, t, _ in COLUMNS],

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/base/utf8.h"
 #include "runtime/io/arrow_in.h"
 #include "runtime/io/arrow_table.h"
@@ -96,10 +97,10 @@ static size_t width_of(const char *format)
     static const struct {
         const char *format;
         size_t width;
-    } widths[] = {{"c", 1},   {"C", 1},        {"s", 2},        {"S", 2},           {"i", 4},   {"I", 4},
-                  {"f", 4},   {"e", 2},        {"u", 4},        {"z", 4},           {"Z", 8},   {"w:3", 3},
-                  {"w:", 1},  {"vz", 16},      {"U", 8},        {"vu", 16},         {"tdD", 4}, {"tts", 4},
-                  {"ttm", 4}, {"d:9,2,32", 4}, {"d:5,2,64", 8}, {"d:40,2,256", 32}, {"d", 16}};
+    } widths[] = {{"c", 1},           {"C", 1},   {"s", 2},    {"S", 2},   {"i", 4},   {"I", 4},        {"f", 4},
+                  {"e", 2},           {"u", 4},   {"z", 4},    {"Z", 8},   {"w:3", 3}, {"w:", 1},       {"vz", 16},
+                  {"U", 8},           {"vu", 16}, {"tdD", 4},  {"tts", 4}, {"ttm", 4}, {"d:9,2,32", 4}, {"d:5,2,64", 8},
+                  {"d:40,2,256", 32}, {"d", 16},  {"tin", 16}, {"tiM", 4}};
     for (size_t i = 0; i < HD_COUNT(widths); i++)
         if (strncmp(format, widths[i].format, strlen(widths[i].format)) == 0)
             return widths[i].width;
@@ -253,6 +254,9 @@ static const char *const formats[] = {"b",
                                       "d:5,2,64",
                                       "d:40,2,256",
                                       "+r",
+                                      "tin",
+                                      "tiM",
+                                      "tiD",
                                       "",
                                       "d:5",
                                       "d:,",
@@ -430,6 +434,10 @@ static void check_value(const struct fe_table_column *col, int64_t row)
     if (col->type.kind == HD_DATE && (v < HD_DATE_MIN || v > HD_DATE_MAX))
         abort();
     if (col->type.kind == HD_TIMESTAMP && (v < HD_TIMESTAMP_MIN || v > HD_TIMESTAMP_MAX))
+        abort();
+    hd_i128 again, lo, hi;
+    if (col->type.kind == HD_INTERVAL && (!hd_type_domain(col->type, &lo, &hi) || v < lo || v > hi ||
+                                          !hd_interval_pack(hd_interval_unpack(v), &again) || again != v))
         abort();
     hd_i128 limit = col->type.kind == HD_DECIMAL ? hd_pow10(col->type.precision) : INT64_MAX;
     if (col->type.kind == HD_DECIMAL && (v >= limit || v <= -limit))

@@ -8,7 +8,7 @@ import datetime
 import re
 from dataclasses import dataclass, field
 
-from hdtypes import (BINARY, BOOL, DATE, FLOAT64, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP, PlanError, Type,
+from hdtypes import (BINARY, BOOL, DATE, FLOAT64, INT64, INTERVAL, INT_TEXT, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP, PlanError, Type,
                      literal_decimal_type, nearest, parse_type, parse_value)
 
 
@@ -222,6 +222,8 @@ class Parser:
         self.expect("interval")
         if self.kind("string"):
             text = self.unquote(self.take("string"))
+            if not INT_TEXT.fullmatch(text):
+                return literal(self.value(text, INTERVAL), INTERVAL, self.path)
             count = literal(self.value(text, INT64), INT64, self.path)
         else:
             count = self.unary()

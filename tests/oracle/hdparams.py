@@ -82,6 +82,8 @@ def to_json(v, t):
         return v
     if t.kind == "binary":
         return "\\x" + v.hex()
+    if t.kind == "interval":
+        return str(v)
     return repr(v) if t.is_float else format(v, "f") if t.kind == "decimal" else v.isoformat(*[" "] * (t.kind == "timestamp"))
 
 

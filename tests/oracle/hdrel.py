@@ -36,7 +36,14 @@ class Compiled:
 
     def query(self, cte=None):
         order = f" ORDER BY {', '.join(self.root.order)}" if self.root.order and cte is None else ""
-        return self.with_ctes(f"SELECT * FROM {cte or self.root.cte}{order}")
+        return self.with_ctes(f"SELECT {self.values()} FROM {cte or self.root.cte}{order}")
+
+    def values(self):
+        """All columns; intervals as texts, because DuckDB's Python gives them as a timedelta, which knows no months."""
+        if not any(c.type.kind == "interval" for c in self.root.columns):
+            return "*"
+        return ", ".join(f"CAST(c{i} AS VARCHAR) AS t{i}" if c.type.kind == "interval" else f"c{i}"
+                         for i, c in enumerate(self.root.columns))
 
 
 class PlanCompiler:

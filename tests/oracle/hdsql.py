@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hdask import has_test
 from hdexpr import COMPARE, TIME_FIELDS, Node
-from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
+from hdtypes import (BINARY, BOOL, DATE, FLOAT32, FLOAT64, FLOAT_EXACT_DIGITS, INT32, INT64, INTERVAL, MAX_DIGITS, NULL, STRING, TIME, TIMESTAMP,
                      PlanError, Type, add_type, as_decimal_type, decimal, unify, union_type)
 
 
@@ -54,6 +54,16 @@ def literal_sql(value, t, encode):
         return f"CAST('{value!r}' AS {t.sql()})"
     text = format(value, "f") if t.kind == "decimal" else str(value)
     return f"CAST('{text}' AS {t.sql()})"
+
+
+INTERVAL_FIELDS = ("century", "decade", "year", "month", "day", *TIME_FIELDS)
+
+
+def interval_length(sql):
+    """Microseconds, with months of 30 days."""
+    part = lambda name: f"CAST(extract({name} FROM {sql}) AS HUGEINT)"  # noqa: E731
+    return (f"((({part('year')} * 12 + {part('month')}) * 30 + {part('day')}) * 86400000000 + {part('hour')} * 3600000000"
+            f" + {part('minute')} * 60000000 + {part('microsecond')})")
 
 
 def fallible(sql, args):
@@ -167,6 +177,8 @@ class Compiler:
 
     def arith(self, e):
         a, b = self.args(e)
+        if INTERVAL in (a.type, b.type):
+            return self.interval_arith(e, self.adopt(a, INT64 if e.op == "*" else INTERVAL), self.adopt(b, INT64 if e.op == "*" else INTERVAL))
         if e.op == "+" and {a.type, b.type} == {DATE, TIME}:
             sql = f"TRY({a.sql} + {b.sql})"
             return self.made(sql, TIMESTAMP, [a, b], False)
@@ -178,6 +190,22 @@ class Compiler:
         if a.type.is_int and b.type.is_int:
             return self.int_arith(e, a, b)
         return self.decimal_arith(e, a, b)
+
+    def interval_arith(self, e, a, b):
+        if e.op == "*" and (a.type.is_int or b.type.is_int):
+            n, v = (a, b) if a.type.is_int else (b, a)
+            return self.made(f"({v.sql} * CAST({n.sql} AS BIGINT))", INTERVAL, [a, b], False)
+        if e.op not in "+-" or (e.op == "-" and b.type != INTERVAL):
+            raise PlanError(e.path, f"{e.op} does not take {a.type} and {b.type}")
+        v, date = (a, b) if b.type != INTERVAL else (b, a)
+        if date.type == INTERVAL:
+            return self.made(f"({a.sql} {e.op} {b.sql})", INTERVAL, [a, b], False)
+        if date.type == TIME:
+            return self.made(f"({date.sql} {e.op} {v.sql})", TIME, [a, b], False)
+        if date.type not in (DATE, TIMESTAMP):
+            raise PlanError(e.path, f"{e.op} does not take {a.type} and {b.type}")
+        sql = f"TRY(CAST({date.sql} AS TIMESTAMP) {e.op} {v.sql})"
+        return self.made(f"CASE WHEN year({sql}) BETWEEN 1 AND 9999 THEN {sql} END", TIMESTAMP, [a, b], True)
 
     def float_arith(self, e, a, b):
         t = self.meet([a, b])
@@ -226,6 +254,8 @@ class Compiler:
 
     def negate(self, e):
         a = self.compile(e.args[0])
+        if a.type == INTERVAL:
+            return self.made(f"(-({a.sql}))", INTERVAL, [a], False)
         if not a.type.is_number:
             raise PlanError(e.path, f"- does not take {a.type}")
         if a.type.is_int:
@@ -335,6 +365,9 @@ class Compiler:
         a, n = self.adopt(a, DATE), self.adopt(n, INT64)
         if e.op == "add_micros" and a.type == TIME and n.type.is_int:
             return self.made(f"({a.sql} + to_microseconds(CAST({n.sql} AS BIGINT)))", TIME, [a, n], False)
+        if a.type == INTERVAL and n.type.is_int:
+            unit = {"add_days": "to_days(CAST({} AS INTEGER))", "add_months": "to_months(CAST({} AS INTEGER))", "add_micros": "to_microseconds(CAST({} AS BIGINT))"}[e.op]
+            return self.made(f"({a.sql} + {unit.format(n.sql)})", INTERVAL, [a, n], False)
         if a.type not in (DATE, TIMESTAMP) or not n.type.is_int:
             raise PlanError(e.path, f"{e.op} does not take {a.type} and {n.type}")
         t = TIMESTAMP if e.op == "add_micros" else a.type
@@ -386,6 +419,8 @@ class Compiler:
 
     def extract(self, e):
         a = self.adopt(self.compile(e.args[0]), DATE)
+        if a.type == INTERVAL and e.op == "extract" and e.name in INTERVAL_FIELDS:
+            return self.made(f"CAST(extract({e.name} FROM {a.sql}) AS BIGINT)", INT64, [a], False)
         if a.type == TIME and e.op != "date_trunc" and e.name in (*TIME_FIELDS, "epoch"):
             a = self.on_first_day(a)
         if a.type not in (DATE, TIMESTAMP):
@@ -590,7 +625,7 @@ class Compiler:
                 raise PlanError(e.path, "a hash of no type")
             kinds.append("float" if t.is_float else str(t.s) if t.kind == "decimal" else t.kind if t.kind in ("string", "binary", "date", "timestamp") else "0")
             sql = f"CAST({a.sql} AS DOUBLE)" if t.is_float else f"CAST({a.sql} AS INTEGER)" if t == BOOL else \
-                f"date_diff('microsecond', TIME '00:00:00', {a.sql})" if t == TIME else a.sql
+                f"date_diff('microsecond', TIME '00:00:00', {a.sql})" if t == TIME else interval_length(a.sql) if t == INTERVAL else a.sql
             texts.append(sql if t == STRING else f"hex({sql})" if t.kind == "binary" else f"CAST({sql} AS VARCHAR)")
         out = self.made(f"hd_hash([{', '.join(texts)}], '{','.join(kinds)}')", INT64, args, False)
         return Expr(out.sql, INT64, False, out.err)

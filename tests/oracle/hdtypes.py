@@ -30,6 +30,48 @@ class ExecutionError(Exception):
         self.definite = definite
 
 
+@dataclass(frozen=True, order=True)
+class Interval:
+    """Its order is that of lengths where no part has another sign than others, days are below 30 and the rest below a day."""
+    months: int
+    days: int
+    micros: int
+
+    def __str__(self):
+        years, months = (abs(self.months) // 12, abs(self.months) % 12)
+        sign = -1 if self.months < 0 else 1
+        parts = [f"{n} {unit}{'' if abs(n) == 1 else 's'}"
+                 for n, unit in ((sign * years, "year"), (sign * months, "month"), (self.days, "day")) if n]
+        if self.micros or not parts:
+            second, rest = divmod(abs(self.micros), 10 ** 6)
+            clock = f"{'-' * (self.micros < 0)}{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+            parts.append(clock + (f".{rest:06d}".rstrip("0") if rest else ""))
+        return " ".join(parts)
+
+
+INTERVAL_PART = re.compile(r"([+-]?\d+) *(centuries|century|decade|year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?"
+                           r"|([+-]?)(\d{2,}):([0-5]\d):([0-5]\d)(?:\.(\d{1,6}))?")
+INTERVAL_UNITS = {"century": (1200, 0, 0), "centuries": (1200, 0, 0), "decade": (120, 0, 0), "year": (12, 0, 0), "quarter": (3, 0, 0), "month": (1, 0, 0),
+                  "week": (0, 7, 0), "day": (0, 1, 0), "hour": (0, 0, 3600000000), "minute": (0, 0, 60000000),
+                  "second": (0, 0, 1000000), "millisecond": (0, 0, 1000), "microsecond": (0, 0, 1)}
+
+
+def parse_interval(text, t):
+    if not re.fullmatch(f"(?:{INTERVAL_PART.pattern})(?: +(?:{INTERVAL_PART.pattern}))*", text, re.I):
+        bad(text, t)
+    total = [0, 0, 0]
+    for m in INTERVAL_PART.finditer(text.lower()):
+        if m[2]:
+            by = [int(m[1]) * u for u in INTERVAL_UNITS[m[2]]]
+        else:
+            micros = ((int(m[4]) * 60 + int(m[5])) * 60 + int(m[6])) * 10 ** 6 + int(((m[7] or "") + "000000")[:6])
+            by = [0, 0, -micros if m[3] == "-" else micros]
+        total = [a + b for a, b in zip(total, by)]
+    months, days, micros = total
+    fits = abs(months) < 1 << 25 and -(1 << 31) <= days < 1 << 31 and abs(micros) <= (1 << 63) // 1000
+    return Interval(*total) if fits else bad(text, t)
+
+
 @dataclass(frozen=True)
 class Type:
     kind: str  # bool int32 int64 decimal float32 float64 date timestamp time string, null, interval, list
@@ -63,12 +105,12 @@ class Type:
 
 
 SQL_NAMES = {"bool": "BOOLEAN", "int32": "INTEGER", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
-             "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "string": "VARCHAR", "binary": "BLOB", "null": "INTEGER"}
+             "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "string": "VARCHAR", "binary": "BLOB", "interval": "INTERVAL", "null": "INTEGER"}
 BOOL, INT32, INT64 = Type("bool"), Type("int32"), Type("int64")
 FLOAT32, FLOAT64, DATE, TIMESTAMP, STRING = Type("float32"), Type("float64"), Type("date"), Type("timestamp"), Type("string")
-TIME, BINARY = Type("time"), Type("binary")
+TIME, BINARY, INTERVAL = Type("time"), Type("binary"), Type("interval")
 NULL = Type("null")
-SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, TIME, STRING, BINARY)}
+SIMPLE = {t.kind: t for t in (BOOL, INT32, INT64, FLOAT32, FLOAT64, DATE, TIMESTAMP, TIME, STRING, BINARY, INTERVAL)}
 
 
 def decimal(p, s):
@@ -160,6 +202,8 @@ def parse_value(text, t):
         return text
     if t.kind == "binary":
         return bytes.fromhex(text.removeprefix("\\x"))
+    if t.kind == "interval":
+        return parse_interval(text, t)
     if t.kind == "bool":
         return {"true": True, "false": False}[text] if text in ("true", "false") else bad(text, t)
     if t.is_int:

@@ -20,7 +20,7 @@ import hdudf
 import results
 from hderrors import is_definite
 from hdrel import PlanCompiler
-from hdtypes import ExecutionError, PlanError, parse_duckdb_type
+from hdtypes import ExecutionError, PlanError, parse_duckdb_type, parse_value
 
 
 @dataclass
@@ -80,10 +80,10 @@ class Oracle:
         if self.check_errors:
             self.raise_errors(compiled)
         rel = compiled.root
-        result = Result([(c.name, str(c.type)) for c in rel.columns], self.fetch(compiled.query()),
+        result = Result([(c.name, str(c.type)) for c in rel.columns], self.fetch(compiled.query(), rel.columns),
                         ordered=bool(rel.order))
         if rel.free_limit:
-            result.limit, result.unlimited = rel.free_limit, self.fetch(compiled.query(rel.unlimited))
+            result.limit, result.unlimited = rel.free_limit, self.fetch(compiled.query(rel.unlimited), rel.columns)
         self.add_tolerances(compiled, result)
         return result
 
@@ -98,9 +98,12 @@ class Oracle:
             finally:
                 self.con.execute("PRAGMA enable_optimizer")
 
-    def fetch(self, sql):
-        rows = self.query(sql)
-        return [tuple(self.decode(v) if isinstance(v, str) else v for v in row) for row in rows]
+    def fetch(self, sql, columns):
+        def value(v, t):
+            if not isinstance(v, str):
+                return v
+            return parse_value(v, t) if t.kind == "interval" else self.decode(v)
+        return [tuple(value(v, c.type) for v, c in zip(row, columns)) for row in self.query(sql)]
 
     def raise_errors(self, compiled):
         tests = compiled.checks

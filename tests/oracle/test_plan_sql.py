@@ -16,7 +16,7 @@ except ImportError:
 import compare
 import hdparams
 import results
-from hdtypes import ExecutionError, PlanError
+from hdtypes import Interval, ExecutionError, PlanError
 from plan_sql import Oracle
 
 D = Decimal
@@ -119,6 +119,11 @@ VALUES = [
     ("cast(timestamp '2024-01-31 01:02:03.5' as string)", "string", "2024-01-31 01:02:03.500000"),
     ("cast(dt as timestamp)", "timestamp", datetime.datetime(2024, 1, 31)),
     ("cast(ts as date)", "date", datetime.date(2024, 1, 31)), ("cast(7 as float64)", "float64", 7.0),
+    ("interval '1 year 2 months -3 days 04:05:06.5'", "interval", Interval(14, -3, 14706500000)), ("-interval '1 day' + interval '2' month", "interval", Interval(2, -1, 0)),
+    ("interval '1 month' * 3", "interval", Interval(3, 0, 0)), ("dt + interval '1 month 1 day 01:00:00'", "timestamp", datetime.datetime(2024, 3, 1, 1)),
+    ("interval '1 month' = interval '30 days'", "bool", True), ("extract(hour from interval '25:00:00')", "int64", 25),
+    ("cast(interval '1 month 2 days' as string)", "string", "1 month 2 days"), ("cast('1 day' as interval)", "interval", Interval(0, 1, 0)),
+    ("hash(interval '1 month') = hash(2592000000000)", "bool", True),
     ("x'00ff'", "binary", b"\0\xff"), ("x'00' || x'ff'", "binary", b"\0\xff"), ("octet_length(x'c3a9')", "int64", 2),
     ("hex(x'00ff')", "string", "00FF"), ("hex(s)", "string", "616263"), ("x'80' > x'7fff'", "bool", True), ("cast(null as binary)", "binary", None),
     ("'it''s'", "string", "it's"), ('"i"', "int32", 7), ("b = true", "bool", True), ("i % 4 * 2", "int64", 6),

@@ -171,6 +171,31 @@ class Results(unittest.TestCase):
         self.assertEqual(frame["d"][2], Decimal("-99999999999999999999.99"))
         self.assertEqual(self.result.df("numpy")["s"][0], "ü")
 
+    def test_intervals(self):
+        spans = [pa.MonthDayNano((14, -3, 5000)), None, pa.MonthDayNano((0, 30, 0))]
+        con = heddle.connect()
+        con.register("v", {"v": pa.array(spans, pa.month_day_nano_interval())})
+        result = con.run({"heddle": 1, "root": {"op": "scan", "table": "v"}})
+        self.assertEqual(con.schema("v").field("v").type, pa.month_day_nano_interval())
+        self.assertEqual(result.fetchall(), [(v,) for v in spans])
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("no pandas")
+        for frame in (result.df(), result.df("numpy")):
+            self.assertEqual(frame["v"][0], pandas.DateOffset(months=14, days=-3, nanoseconds=5000))
+            self.assertTrue(pandas.isna(frame["v"][1]))
+
+    def test_polars_has_no_intervals(self):
+        try:
+            import polars  # noqa: F401
+        except ImportError:
+            self.skipTest("no polars")
+        con = heddle.connect()
+        con.register("v", {"v": pa.array([None], pa.month_day_nano_interval())})
+        with self.assertRaisesRegex(heddle.UnsupportedError, 'column "v" is an interval'):
+            con.run({"heddle": 1, "root": {"op": "scan", "table": "v"}}).pl()
+
     def test_polars_keeps_types(self):
         try:
             import polars

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/strbuf.h"
+#include "runtime/base/interval.h"
 #include "templates/forms.cuh"
 #include "tests/simt/sim.h"
 
@@ -86,7 +87,7 @@ static void add_binary(struct hd_strbuf *b, const struct rt_field *f, const unsi
 
 static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_type t, const unsigned char *at)
 {
-    char text[HD_TEXT_MAX];
+    char text[HD_TEXT_MAX], interval[HD_INTERVAL_TEXT_MAX];
     double d;
     float single;
     switch ((enum hd_type_kind)t.kind) {
@@ -95,6 +96,7 @@ static void add_value(struct hd_strbuf *b, const struct rt_field *f, struct hd_t
     case HD_INT64: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), 0, text)); return;
     case HD_DECIMAL: hd_strbuf_adds(b, hd_dec_text(integer_of(f->phys, at), t.scale, text)); return;
     case HD_DATE: hd_strbuf_adds(b, hd_date_text((int32_t)integer_of(f->phys, at), text)); return;
+    case HD_INTERVAL: hd_strbuf_adds(b, hd_interval_text(integer_of(f->phys, at), interval)); return;
     case HD_TIME: hd_strbuf_adds(b, hd_time_text((int64_t)integer_of(f->phys, at), text)); return;
     case HD_TIMESTAMP: hd_strbuf_adds(b, hd_timestamp_text((int64_t)integer_of(f->phys, at), text)); return;
     case HD_FLOAT32:

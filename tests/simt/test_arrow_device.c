@@ -49,7 +49,7 @@ static int there(const struct ArrowArray *a, int64_t i)
 
 static size_t width(const char *format)
 {
-    if (*format == 'd')
+    if (*format == 'd' || strcmp(format, "tin") == 0)
         return 16;
     return strcmp(format, "i") == 0 || strcmp(format, "f") == 0 || strcmp(format, "tdD") == 0 ? 4 : 8;
 }
@@ -161,6 +161,7 @@ static const char *const expressions[] = {
     "o_orderdate",
     "cast(o_orderdate as timestamp)",
     "cast(cast(o_orderdate as timestamp) + interval '61' second as time)",
+    "make_interval(o_orderkey % 25 - 12, o_custkey, -o_orderkey * 1001)",
     "o_orderkey % 7 > 3",
     "o_orderpriority",
     "o_comment",

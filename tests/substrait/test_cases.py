@@ -235,6 +235,12 @@ class Expressions(Case):
                  self.f.call("subtract:date_iday", day, b.lit(intervalDayToSecond={"days": 2, "seconds": 86400})),
                  self.f.call("add", b.lit(intervalCompound={"intervalYearToMonth": {"months": 1},
                                                             "intervalDayToSecond": {"days": 3}}), day))
+        month, days = b.lit(intervalYearToMonth={"years": 1, "months": 2}), b.lit(intervalDayToSecond={"days": 30, "seconds": 7205, "precision": 6, "subseconds": "500000"})
+        both = b.lit(intervalCompound={"intervalYearToMonth": {"months": -1}, "intervalDayToSecond": {"days": 3, "seconds": -1}})
+        self.one("1 year 2 months,30 days 02:00:05.5,-1 month 3 days -00:00:01,,1 year 2 months 30 days 02:00:05.5,true", month, days, both,
+                 b.lit(null=b.typ("intervalDay", precision=6)), self.f.call("add", month, days), self.f.call("gt", month, days))
+        self.one("1 year 3 months,true", self.f.call("add", b.cast(month, b.typ("intervalYear")), b.lit(intervalYearToMonth={"months": 1})),
+                 {"singularOrList": {"value": b.lit(intervalYearToMonth={"months": 1}), "options": [b.lit(intervalDayToSecond={"days": 30})]}})
 
     def test_forms(self):
         a = b.field(0)

@@ -6,6 +6,7 @@
 
 #include <llvm-c/LLJIT.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/base/type.h"
 #include "tests/unit/codegen/codegen_fixture.h"
@@ -252,6 +253,34 @@ static int32_t hdr_make_date(struct hdd_thread *t, int64_t y, int64_t m, int64_t
         return hdr_fail(t, RT_FAIL_DOMAIN, path);
     *out = hd_date_from_civil((int)y, (int)m, (int)d);
     return 0;
+}
+
+static int32_t fits(struct hdd_thread *t, bool ok, int32_t path)
+{
+    return ok ? 0 : hdr_fail(t, RT_FAIL_OVERFLOW, path);
+}
+
+static int32_t hdr_make_interval(struct hdd_thread *t, int64_t months, int64_t days, int64_t micros, int32_t path,
+                                 hd_i128 *out)
+{
+    return fits(t, hd_interval_pack((struct hd_interval){months, days, micros}, out), path);
+}
+
+static int32_t hdr_interval_plus(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh, int32_t path,
+                                 hd_i128 *out)
+{
+    return fits(t, hd_interval_plus(join(al, ah), join(bl, bh), out), path);
+}
+
+static int32_t hdr_interval_minus(struct hdd_thread *t, int64_t al, int64_t ah, int64_t bl, int64_t bh, int32_t path,
+                                  hd_i128 *out)
+{
+    return fits(t, hd_interval_minus(join(al, ah), join(bl, bh), out), path);
+}
+
+static int32_t hdr_interval_times(struct hdd_thread *t, int64_t al, int64_t ah, int64_t n, int32_t path, hd_i128 *out)
+{
+    return fits(t, hd_interval_times(join(al, ah), n, out), path);
 }
 
 static int32_t hdr_substring(struct hdd_thread *t, const char *s, int32_t n, int64_t start, int64_t len, int32_t path,

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/interval.h"
 #include "runtime/base/type.h"
 /* --- expected values, by the rules of docs/plan.md --- */
 
@@ -105,6 +106,18 @@ static int empty_set_arg(struct fx *x)
 static int days_of(struct fx *x, int k)
 {
     return fx_op(x, FE_NARROW, RT_I32, 1, OP(MOD, RT_I64, 2, COL(k), I(20000)));
+}
+/* So many months, days, and 77 microseconds, of columns. */
+static int span(struct fx *x, int months, int days)
+{
+    return OP(MAKE_INTERVAL, RT_I128, 3, OP(MOD, RT_I64, 2, COL(months), I(5000)),
+              OP(MOD, RT_I64, 2, COL(days), I(3000)), I(77));
+}
+static hd_i128 span_of(int64_t months, int64_t days)
+{
+    hd_i128 v = 0;
+    hd_interval_pack((struct hd_interval){months % 5000, days % 3000, 77}, &v);
+    return v;
 }
 static int saturated(struct fx *x, int e)
 {
@@ -236,6 +249,19 @@ static bool in_set64(int64_t v)
     X(days_between, RT_I64, with_field(x, OP(UNITS_BETWEEN, RT_I64, 2, COL(A), I(0)), FE_DAY, HD_TIMESTAMP), \
       true, -(r->a / 86400000000LL))                                                           \
     X(make_date, RT_I32, OP(MAKE_DATE, RT_I32, 3, I(1996), I(2), I(29)), true, 9555)           \
+    X(interval_length, RT_I128, OP(INTERVAL_LENGTH, RT_I128, 1, span(x, A, B)), r->bv,   \
+      hd_interval_length(span_of(r->a, r->b)))                                                 \
+    X(interval_months, RT_I64, OP(INTERVAL_MONTHS, RT_I64, 1, span(x, A, B)), r->bv,     \
+      r->a % 5000)                                                                             \
+    X(interval_days, RT_I64, OP(INTERVAL_DAYS, RT_I64, 1, span(x, A, B)), r->bv,         \
+      r->b % 3000)                                                                             \
+    X(interval_micros, RT_I64, OP(INTERVAL_MICROS, RT_I64, 1, span(x, A, B)), r->bv, 77) \
+    X(interval_plus, RT_I64, OP(INTERVAL_MICROS, RT_I64, 1, OP(INTERVAL_PLUS, RT_I128, 2,       \
+          span(x, A, A), span(x, A, B))), r->bv, 154)                             \
+    X(interval_minus, RT_I64, OP(INTERVAL_DAYS, RT_I64, 1, OP(INTERVAL_MINUS, RT_I128, 2,       \
+          span(x, A, A), span(x, A, B))), r->bv, r->a % 3000 - r->b % 3000)       \
+    X(interval_times, RT_I64, OP(INTERVAL_MONTHS, RT_I64, 1, OP(INTERVAL_TIMES, RT_I128, 2,     \
+          span(x, A, B), I(-9))), r->bv, -9 * (r->a % 5000))                             \
     X(date_diff, RT_I64, OP(DATE_DIFF, RT_I64, 2, COL(C), COL(D)), r->dv,                      \
       (int64_t)r->c - r->d)                                                                    \
     X(ts_to_date, RT_I32, typed(x, OP(CAST, RT_I32, 1, COL(A)), HD_TIMESTAMP, HD_DATE), true,  \

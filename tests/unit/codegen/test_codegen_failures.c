@@ -112,6 +112,8 @@ static int div_fails(int64_t a, int64_t b)
       r->bv && r->b > 100000 ? RT_FAIL_DATE_RANGE : 0)                                           \
     X(make_date, CHECKED(MAKE_DATE, RT_I32, PATH, 3, I(1996), OP(WIDEN, RT_I64, 1, COL(C)), I(1)), \
       r->c < 1 || r->c > 12 ? RT_FAIL_DOMAIN : 0)                                                \
+    X(make_interval, CHECKED(MAKE_INTERVAL, RT_I128, PATH, 3, COL(A), I(1), I(1)),                \
+      over(r->a < -33554431 || r->a > 33554431))                                                 \
     X(guarded_and, OP(AND, RT_BOOL, 2, OP(NE, RT_BOOL, 2, COL(A), I(7)),                         \
           OP(EQ, RT_BOOL, 2, I(1), CHECKED(DIV, RT_I64, PATH, 2, I(1),                           \
              OP(SUB, RT_I64, 2, COL(A), I(7))))), 0 * r->a + never(r))                           \

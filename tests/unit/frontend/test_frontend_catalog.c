@@ -115,7 +115,7 @@ static const struct {
     {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
     {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
      "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, "
-     "string, binary), "
+     "string, binary, interval), "
      "found \"int33\""},
     {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
      "type int32 is not stored as \"text\""},
@@ -275,10 +275,12 @@ static void bad_schemas_are_refused(void **state)
          "}",
          "$.tables[0].columns[0].type",
          "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, "
-         "string, binary), "
+         "string, binary, interval), "
          "found \"decimal(3,4)\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"b\"]}]}", "$.tables[0].primary_key[0]",
          "table \"t\" has no column \"b\""},
+        {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"interval\"}],\"primary_key\":[\"a\"]}]}",
+         "$.tables[0].primary_key[0]", "column \"a\" is an interval, which no key has: equal ones may look different"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"primary_key\":[\"a\",\"a\"]}]}", "$.tables[0].primary_key[1]",
          "column \"a\" is listed twice"},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"foreign_keys\":[{\"columns\":[\"a\"],"
