@@ -76,6 +76,8 @@ struct heddle_statement {
     struct api_engine *engine;
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
+    const void *source; /* the bytes that it was read from */
+    size_t source_size;
     struct api_program program;
     const struct api_backend *backend;
     enum rt_balance balance;
