@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/catalog.h"
+#include "frontend/json.h"
 #include "frontend/json_make.h"
 #include "planner/distribute_agg.h"
 #include "planner/distribute_join.h"
@@ -13,7 +14,8 @@
  * has whole, where indexes mostly lead to the rows that are wanted. */
 static const double TESTED = 0.3, WHOLE = 0.5;
 
-static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n);
+/* Of the operator in a plan's tree at `path`, whose topmost typed node is n. */
+static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path);
 
 /* ---- typed nodes of operators ------------------------------------------------------------------------------------- */
 
@@ -22,12 +24,19 @@ static bool same_op(const struct fe_node *a, const struct fe_node *b)
     return strcmp(a->path, b->path) == 0;
 }
 
-/* Some operators are several typed nodes, one above the other, of one path. The topmost of the operator that `top`'s
- * input number i is. */
-static const struct fe_node *below(const struct fe_node *top, int i)
+/* n is of the operator at that path, or below it. */
+static bool is_at(const struct fe_node *n, const char *path)
+{
+    size_t length = strlen(path);
+    return strncmp(n->path, path, length) == 0 && strchr(".[", n->path[length]) != NULL;
+}
+
+/* Some operators are several typed nodes, one above the other, joins with subplans of expressions lie below them, and a
+ * filter may be such a join alone. The topmost node of the operator at `path`, from top's input number i downwards. */
+static const struct fe_node *below(const struct fe_node *top, int i, const char *path)
 {
     const struct fe_node *n = top->inputs[i];
-    while (same_op(n, top))
+    while (!is_at(n, path))
         n = n->inputs[0];
     return n;
 }
@@ -44,10 +53,21 @@ static const struct fe_node *find_kind(const struct fe_node *top, enum fe_relop 
 
 static const struct fe_node *find_path(const struct fe_node *n, const char *path)
 {
-    const struct fe_node *found = strcmp(n->path, path) == 0 ? n : NULL;
+    const struct fe_node *found = is_at(n, path) ? n : NULL;
     for (int i = 0; i < n->ninputs && !found; i++)
         found = find_path(n->inputs[i], path);
     return found;
+}
+
+static struct dist_rel member_of(struct dist *d, const struct cJSON *op, const struct fe_node *top, int i,
+                                 const char *path)
+{
+    return walk(d, op, below(top, i, path), path);
+}
+
+static struct dist_rel input_of(struct dist *d, const struct cJSON *op, const struct fe_node *top, const char *path)
+{
+    return member_of(d, fe_member(op, "input"), top, 0, hd_asprintf(d->a, "%s.input", path));
 }
 
 /* ---- rows one by one ------------------------------------------------------------------------------------------------- */
@@ -114,7 +134,7 @@ static struct cJSON *with_subplans(struct dist *d, const struct cJSON *v, const 
         const char *at = list ? hd_asprintf(d->a, "%s[%d]", path, i++) : hd_asprintf(d->a, "%s.%s", path, fe_key_of(m));
         struct cJSON *x;
         if (!list && strcmp(fe_key_of(m), "plan") == 0) {
-            struct dist_rel sub = dist_whole(d, walk(d, m, subplan_node(d, at)));
+            struct dist_rel sub = dist_whole(d, walk(d, m, subplan_node(d, at), at));
             sub = rel->split ? dist_everywhere(d, sub) : sub;
             rel->plain &= sub.plain;
             x = sub.op;
@@ -130,11 +150,10 @@ static struct cJSON *with_subplans(struct dist *d, const struct cJSON *v, const 
 }
 
 static struct dist_rel over_input(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in,
-                                  const char *expressions)
+                                  const char *path, const char *expressions)
 {
-    const char *path = hd_asprintf(d->a, "%s.%s", n->path, expressions);
     struct dist_rel out = in;
-    struct cJSON *exprs = with_subplans(d, fe_member(op, expressions), path, &out);
+    struct cJSON *exprs = with_subplans(d, fe_member(op, expressions), hd_asprintf(d->a, "%s.%s", path, expressions), &out);
     out.op = dist_over(d->a, op, "input", in.op, expressions, NULL);
     fe_put(out.op, expressions, exprs);
     out.node = n;
@@ -142,18 +161,18 @@ static struct dist_rel over_input(struct dist *d, const struct cJSON *op, const 
     return out;
 }
 
-static struct dist_rel filter(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel filter(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = walk(d, fe_member(op, "input"), below(n, 0));
-    struct dist_rel out = over_input(d, op, n, in, "pred");
+    struct dist_rel in = input_of(d, op, n, path);
+    struct dist_rel out = over_input(d, op, n, in, path, "pred");
     out.by = first_columns(d, &in, n);
     return out;
 }
 
-static struct dist_rel project(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel project(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = walk(d, fe_member(op, "input"), below(n, 0));
-    struct dist_rel out = over_input(d, op, n, in, "exprs");
+    struct dist_rel in = input_of(d, op, n, path);
+    struct dist_rel out = over_input(d, op, n, in, path, "exprs");
     const struct fe_node *p = find_kind(n, FE_PROJECT_OP);
     if (p->inputs[0]->op == FE_PROJECT_OP && same_op(p->inputs[0], n))
         p = p->inputs[0]; /* an input of a union, cast to its types */
@@ -166,9 +185,9 @@ static struct dist_rel project(struct dist *d, const struct cJSON *op, const str
     return out;
 }
 
-static struct dist_rel repeat(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel repeat(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = walk(d, fe_member(op, "input"), below(n, 0)), out = in;
+    struct dist_rel in = input_of(d, op, n, path), out = in;
     out.op = dist_over(d->a, op, "input", in.op, NULL);
     out.node = n;
     out.by = first_columns(d, &in, n);
@@ -176,10 +195,10 @@ static struct dist_rel repeat(struct dist *d, const struct cJSON *op, const stru
     return out;
 }
 
-static struct dist_rel values(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel values(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     if (fe_member(op, "input"))
-        return repeat(d, op, n);
+        return repeat(d, op, n, path);
     return (struct dist_rel){.op = fe_copy_json(d->a, op), .node = n, .plain = true};
 }
 
@@ -194,6 +213,14 @@ static int count_refs(const struct cJSON *v, const char *name)
     return n;
 }
 
+static const char *shared_path(const struct dist *d, const char *name)
+{
+    struct fe_json_reader reader = {.arena = d->a};
+    struct fe_json root = {.index = -1, .r = &reader}, shared = {.up = &root, .key = "shared", .r = &reader};
+    struct fe_json member = {.up = &shared, .key = name, .r = &reader};
+    return fe_json_path(&member);
+}
+
 /* What is not plain is computed once, so that all who refer to it see the same rows. */
 static struct dist_shared *share(struct dist *d, int i)
 {
@@ -201,7 +228,7 @@ static struct dist_shared *share(struct dist *d, int i)
     const char *name = d->plan->shared_names[i];
     if (s->done)
         return s;
-    s->rel = walk(d, fe_member(fe_member(d->tree, "shared"), name), d->plan->shared[i]);
+    s->rel = walk(d, fe_member(fe_member(d->tree, "shared"), name), d->plan->shared[i], shared_path(d, name));
     s->done = true;
     if (d->workers > 1 && !s->rel.plain && count_refs(d->tree, name) > 1) {
         s->rel = dist_cut(d, s->rel, s->rel.split ? DIST_KEEP : DIST_GATHER, dist_rows(d, s->rel.node));
@@ -248,9 +275,9 @@ static struct dist_rel ordered(struct dist *d, const struct cJSON *op, const str
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
 }
 
-static struct dist_rel sort(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel sort(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    return ordered(d, op, n, walk(d, fe_member(op, "input"), below(n, 0)), NULL);
+    return ordered(d, op, n, input_of(d, op, n, path), NULL);
 }
 
 static bool keyed_by(const struct dist_rel *in, const struct fe_node *n)
@@ -263,19 +290,19 @@ static bool keyed_by(const struct dist_rel *in, const struct fe_node *n)
     return false;
 }
 
-static struct dist_rel top(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel top(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = walk(d, fe_member(op, "input"), below(n, 0));
+    struct dist_rel in = input_of(d, op, n, path);
     const struct fe_node *t = find_kind(n, FE_TOP_OP);
     return ordered(d, op, t, in, in.split && keyed_by(&in, t) ? first_columns(d, &in, n) : NULL);
 }
 
-static struct dist_rel distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     if (fe_member(op, "on"))
-        return top(d, op, n);
+        return top(d, op, n, path);
     const struct fe_node *k = find_kind(n, FE_DISTINCT_OP);
-    return dist_distinct(d, op, k, walk(d, fe_member(op, "input"), below(k, 0)));
+    return dist_distinct(d, op, k, input_of(d, op, k, path));
 }
 
 /* Every window's partitions are on one worker each. */
@@ -287,9 +314,9 @@ static bool partitions_meet(const struct dist_rel *in, const struct fe_node *top
     return true;
 }
 
-static struct dist_rel window(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel window(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = walk(d, fe_member(op, "input"), below(n, 0));
+    struct dist_rel in = input_of(d, op, n, path);
     if (in.split && !partitions_meet(&in, n))
         in = dist_whole(d, in);
     dist_work(d, &in, dist_rows(d, n));
@@ -299,17 +326,17 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
                              .by = first_columns(d, &in, n)};
 }
 
-static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = dist_whole(d, walk(d, fe_member(op, "input"), below(n, 0)));
+    struct dist_rel in = dist_whole(d, input_of(d, op, n, path));
     dist_work(d, &in, dist_rows(d, n));
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n};
 }
 
-static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel left = walk(d, fe_member(op, "left"), below(n, 0));
-    return dist_join(d, op, n, left, walk(d, fe_member(op, "right"), below(n, 1)));
+    struct dist_rel left = member_of(d, fe_member(op, "left"), n, 0, hd_asprintf(d->a, "%s.left", path));
+    return dist_join(d, op, n, left, member_of(d, fe_member(op, "right"), n, 1, hd_asprintf(d->a, "%s.right", path)));
 }
 
 /* ---- sets --------------------------------------------------------------------------------------------------------------- */
@@ -322,13 +349,13 @@ struct inputs {
     bool any_by;
 };
 
-static struct inputs read_inputs(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct inputs read_inputs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     struct inputs in = {n->ninputs, HD_NEWN(d->a, struct dist_rel, n->ninputs), true, true,
                         HD_NEWN(d->a, bool, n->ncols + 1), false};
     int k = 0;
     for (const struct cJSON *m = fe_first_json(fe_member(op, "inputs")); m; m = fe_next_json(m), k++) {
-        in.v[k] = walk(d, m, below(n, k));
+        in.v[k] = member_of(d, m, n, k, hd_asprintf(d->a, "%s.inputs[%d]", path, k));
         in.split &= in.v[k].split;
         in.plain &= in.v[k].plain;
     }
@@ -356,18 +383,18 @@ static struct dist_rel of_inputs(struct dist *d, const struct cJSON *op, const s
         .op = dist_over(d->a, op, "inputs", list, NULL), .node = n, .split = split, .by = split ? in->by : NULL};
 }
 
-static struct dist_rel union_all(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel union_all(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct inputs in = read_inputs(d, op, n);
+    struct inputs in = read_inputs(d, op, n, path);
     struct dist_rel out = of_inputs(d, op, n, &in, in.split);
     out.plain = in.plain;
     return out;
 }
 
 /* Workers' rows without duplicates, then those of all. */
-static struct dist_rel union_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel union_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct inputs in = read_inputs(d, op, n);
+    struct inputs in = read_inputs(d, op, n, path);
     struct dist_rel out = of_inputs(d, op, n, &in, in.split);
     if (!in.split || in.any_by)
         return out;
@@ -375,15 +402,15 @@ static struct dist_rel union_distinct(struct dist *d, const struct cJSON *op, co
     return (struct dist_rel){.op = dist_new_op(d->a, "distinct", out.op), .node = n};
 }
 
-static struct dist_rel difference(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel difference(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct inputs in = read_inputs(d, op, n);
+    struct inputs in = read_inputs(d, op, n, path);
     return of_inputs(d, op, n, &in, in.split && in.any_by);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------------- */
 
-static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n)
+static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     const char *name = fe_member_text(op, "op");
     enum fe_relop kind = 0;
@@ -392,23 +419,23 @@ static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct
     switch (kind) {
     case FE_SCAN_OP: return scan(d, op, find_kind(n, kind));
     case FE_REF_OP: return ref(d, op, find_kind(n, kind));
-    case FE_FILTER_OP: return filter(d, op, n);
-    case FE_PROJECT_OP: return project(d, op, n);
-    case FE_JOIN_OP: return join(d, op, find_kind(n, kind));
-    case FE_PAIRS_OP: return pairs(d, op, find_kind(n, kind));
+    case FE_FILTER_OP: return filter(d, op, n, path);
+    case FE_PROJECT_OP: return project(d, op, n, path);
+    case FE_JOIN_OP: return join(d, op, find_kind(n, kind), path);
+    case FE_PAIRS_OP: return pairs(d, op, find_kind(n, kind), path);
     case FE_AGGREGATE_OP:
-        return dist_aggregate(d, op, find_kind(n, kind), walk(d, fe_member(op, "input"), below(find_kind(n, kind), 0)));
-    case FE_DISTINCT_OP: return distinct(d, op, n);
+        return dist_aggregate(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
+    case FE_DISTINCT_OP: return distinct(d, op, n, path);
     case FE_SORT_OP:
-    case FE_LIMIT_OP: return sort(d, op, find_kind(n, kind));
-    case FE_TOP_OP: return top(d, op, n);
-    case FE_WINDOW_OP: return window(d, op, n);
-    case FE_UNION_ALL_OP: return union_all(d, op, find_kind(n, kind));
-    case FE_UNION_OP: return union_distinct(d, op, find_kind(n, kind));
+    case FE_LIMIT_OP: return sort(d, op, find_kind(n, kind), path);
+    case FE_TOP_OP: return top(d, op, n, path);
+    case FE_WINDOW_OP: return window(d, op, n, path);
+    case FE_UNION_ALL_OP: return union_all(d, op, find_kind(n, kind), path);
+    case FE_UNION_OP: return union_distinct(d, op, find_kind(n, kind), path);
     case FE_INTERSECT_OP:
-    case FE_EXCEPT_OP: return difference(d, op, find_kind(n, kind));
-    case FE_REPEAT_OP: return repeat(d, op, n);
-    case FE_VALUES_OP: return values(d, op, n);
+    case FE_EXCEPT_OP: return difference(d, op, find_kind(n, kind), path);
+    case FE_REPEAT_OP: return repeat(d, op, n, path);
+    case FE_VALUES_OP: return values(d, op, n, path);
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)kind);
@@ -461,7 +488,7 @@ static struct dist cut(const struct dist *from, const struct pl_scheme *s)
     struct dist d = *from;
     d.scheme = s;
     d.shared = HD_NEWN(d.a, struct dist_shared, d.plan->nshared + 1);
-    struct dist_rel root = walk(&d, fe_member(d.tree, "root"), d.plan->root);
+    struct dist_rel root = walk(&d, fe_member(d.tree, "root"), d.plan->root, "$.root");
     dist_cut_all(&d, root, dist_rows(&d, root.node));
     return d;
 }
