@@ -47,7 +47,7 @@ static struct cJSON *value_json(struct hd_arena *a, const struct fe_value *v)
         return fe_make_null(a);
     if (v->type.kind == HD_BOOL)
         return fe_make_bool(a, v->i != 0);
-    if (hd_type_is_text(v->type))
+    if (v->type.kind == HD_STRING)
         return fe_make_text(a, hd_strndup(a, v->s, v->n));
     hd_strbuf_init(&text);
     fe_value_text(&text, v);

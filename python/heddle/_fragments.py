@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterator, Sequence
+import threading
+from typing import Any, Sequence
 
 from ._connection import Connection
+from ._errors import Cancelled
 
 
 def binds(fragment: dict, worker: int) -> dict:
@@ -22,37 +24,49 @@ def parts_of(source: dict, parts: Sequence[Any], worker: int) -> Sequence[Any]:
     return [parts[worker]] if source["exchange"] == "keep" else parts
 
 
-def levels(fragments: Sequence[dict]) -> Iterator[list[dict]]:
-    """Fragments that can run at one time, one list after the other: their inputs are in earlier lists."""
-    level: dict[int, int] = {}
-    for f in fragments:
-        level[f["id"]] = 1 + max((level[i["fragment"]] for i in f["inputs"]), default=0)
-    for n in range(1, 1 + max(level.values())):
-        yield [f for f in fragments if level[f["id"]] == n]
-
-
 class Runner:
-    """Runs fragments over a connection, whose tables in memory it borrows the names of results for."""
+    """Runs fragments over a connection, in which it registers their inputs meanwhile. Another thread may cancel."""
 
     def __init__(self, con: Connection):
         self.con = con
-        self.statement = None  # that works, for cancel
+        self._lock = threading.Lock()
+        self._statement = None  # that works
+        self._key = None        # whose fragment it is
+        self._cancelled: set[Any] = set()
 
-    def run(self, plan: dict, values: dict, inputs: dict):
+    def run(self, plan: dict, values: dict, inputs: dict, key: Any = None):
         """A pyarrow.Table of the fragment's rows; `inputs`: tables of pyarrow by name."""
         try:
             for name, table in inputs.items():
                 self.con.register(name, table)
-            self.statement = self.con.prepare(json.dumps(plan))
+            statement = self.con.prepare(json.dumps(plan))
             try:
-                return self.statement.run(values).arrow()
+                self._begin(statement, key)
+                return statement.run(values).arrow()
             finally:
-                statement, self.statement = self.statement, None
+                self._begin(None, None)
                 statement.close()
         finally:
-            for name in inputs:
-                if name in self.con.tables():
-                    self.con.drop(name)
+            for name in set(inputs).intersection(self.con.tables()):
+                self.con.drop(name)
+
+    def _begin(self, statement, key):
+        with self._lock:
+            if key in self._cancelled:
+                raise Cancelled("cancelled")
+            self._statement, self._key = statement, key
+
+    def cancel(self, key: Any) -> None:
+        """What runs for the key raises `Cancelled`, and so does all that is to be run for it until it is forgotten."""
+        with self._lock:
+            self._cancelled.add(key)
+            if self._statement is not None and self._key == key:
+                self._statement.cancel()
+
+    def forget(self, key: Any) -> None:
+        """The key is over."""
+        with self._lock:
+            self._cancelled.discard(key)
 
 
 def run_here(con: Connection, document: dict):

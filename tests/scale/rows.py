@@ -9,7 +9,7 @@ def same(a, b):
 
 
 def key(row):
-    return [(x is None, f"{x:.9g}" if isinstance(x, float) else str(x)) for x in row]
+    return [(x is None, f"{x + 0.0:.9g}" if isinstance(x, float) else str(x)) for x in row]
 
 
 def rows(table, ordered):
