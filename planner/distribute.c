@@ -94,7 +94,8 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
     d->cost += (pl_scheme_is_sorted(t, column) && !d->scheme->hashed ? 0 : TESTED * rows) + rows / d->workers;
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");
-    out.op = dist_over(d->a, op, "filter", filter ? dist_apply(d->a, "and", own, fe_copy_json(d->a, filter)) : own, NULL);
+    out.op =
+        dist_over(d->a, op, "filter", filter ? dist_apply(d->a, "and", own, fe_copy_json(d->a, filter)) : own, NULL);
     out.split = true;
     out.by = HD_NEWN(d->a, bool, n->ncols + 1);
     for (int i = 0; i < n->ncols; i++)
@@ -153,7 +154,8 @@ static struct dist_rel over_input(struct dist *d, const struct cJSON *op, const 
                                   const char *path, const char *expressions)
 {
     struct dist_rel out = in;
-    struct cJSON *exprs = with_subplans(d, fe_member(op, expressions), hd_asprintf(d->a, "%s.%s", path, expressions), &out);
+    struct cJSON *exprs =
+        with_subplans(d, fe_member(op, expressions), hd_asprintf(d->a, "%s.%s", path, expressions), &out);
     out.op = dist_over(d->a, op, "input", in.op, expressions, NULL);
     fe_put(out.op, expressions, exprs);
     out.node = n;
@@ -320,10 +322,8 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
     if (in.split && !partitions_meet(&in, n))
         in = dist_whole(d, in);
     dist_work(d, &in, dist_rows(d, n));
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
-                             .node = n,
-                             .split = in.split,
-                             .by = first_columns(d, &in, n)};
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = first_columns(d, &in, n)};
 }
 
 static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -345,14 +345,14 @@ struct inputs {
     int n;
     struct dist_rel *v;
     bool split, plain; /* all of them */
-    bool *by;          /* columns that say of all inputs on which worker a row is */
+    bool *by; /* columns that say of all inputs on which worker a row is */
     bool any_by;
 };
 
 static struct inputs read_inputs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct inputs in = {n->ninputs, HD_NEWN(d->a, struct dist_rel, n->ninputs), true, true,
-                        HD_NEWN(d->a, bool, n->ncols + 1), false};
+    struct inputs in = {n->ninputs, HD_NEWN(d->a, struct dist_rel, n->ninputs), true,
+                        true,       HD_NEWN(d->a, bool, n->ncols + 1),          false};
     int k = 0;
     for (const struct cJSON *m = fe_first_json(fe_member(op, "inputs")); m; m = fe_next_json(m), k++) {
         in.v[k] = member_of(d, m, n, k, hd_asprintf(d->a, "%s.inputs[%d]", path, k));
@@ -423,8 +423,7 @@ static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct
     case FE_PROJECT_OP: return project(d, op, n, path);
     case FE_JOIN_OP: return join(d, op, find_kind(n, kind), path);
     case FE_PAIRS_OP: return pairs(d, op, find_kind(n, kind), path);
-    case FE_AGGREGATE_OP:
-        return dist_aggregate(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
+    case FE_AGGREGATE_OP: return dist_aggregate(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
     case FE_DISTINCT_OP: return distinct(d, op, n, path);
     case FE_SORT_OP:
     case FE_LIMIT_OP: return sort(d, op, find_kind(n, kind), path);
@@ -501,7 +500,7 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
     collect(start->a, &t, start->plan->root);
     for (int i = 0; i < start->plan->nshared; i++)
         collect(start->a, &t, start->plan->shared[i]);
-    int n = pl_schemes(start->a, t.v.v, t.v.n, &schemes);
+    int n = pl_schemes(start->a, t.v.v, t.v.n, opt->workers, &schemes);
     *out = cut(start, NULL);
     for (int i = 0; i < n && opt->workers > 1; i++) {
         HD_TRY(pl_scheme_cut(start->a, &schemes[i], t.v.v, t.v.n, opt->workers, opt->value, err));

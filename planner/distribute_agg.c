@@ -17,8 +17,9 @@
 #include "frontend/json_make.h"
 #include "planner/typed_range.h"
 
-bool *dist_by_keys(struct dist *d, const struct dist_rel *in, const struct fe_node *n, int nkeys,
-                   struct fe_expr *const *keys)
+/* The columns of n, whose keys have those values, that say on which worker a row is; NULL: none does. */
+static bool *by_keys(struct dist *d, const struct dist_rel *in, const struct fe_node *n, int nkeys,
+                     struct fe_expr *const *keys)
 {
     bool *by = HD_NEWN(d->a, bool, n->ncols + 1), any = false;
     for (int i = 0; i < nkeys; i++)
@@ -57,7 +58,7 @@ static bool in_two_steps(const struct dist *d, const struct fe_node *input, cons
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX: return g->by->type.kind != HD_BOOL;
 #define T_AGG(id, ...)
-#define T_MOMENT(id, ...) case FE_AGG_##id:
+#define T_MOMENT(id, ...)  case FE_AGG_##id:
 #define T_ORDERED(id, ...) case FE_AGG_##id:
 #include "frontend/aggs.def"
     case FE_AGG_ANY:
@@ -80,9 +81,9 @@ struct steps {
     struct dist *d;
     const struct fe_node *node;
     struct cJSON *keys, *partial; /* of the partial step */
-    struct cJSON *final;          /* functions of the final one */
-    struct cJSON *exprs;          /* what is made of both, column by column */
-    bool computes;                /* some expression is more than a column */
+    struct cJSON *final; /* functions of the final one */
+    struct cJSON *exprs; /* what is made of both, column by column */
+    bool computes; /* some expression is more than a column */
 };
 
 /* {"fn", "arg", "as"}; arg may be NULL. */
@@ -257,8 +258,8 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
 {
     struct hd_arena *a = d->a;
     const struct cJSON *aggs = fe_member(op, "aggs"), *keys = fe_member(op, "keys");
-    struct steps s = {d, n, keys ? fe_copy_json(a, keys) : fe_make_list(a), fe_make_list(a), fe_make_list(a),
-                      fe_make_list(a), false};
+    struct steps s = {
+        d, n, keys ? fe_copy_json(a, keys) : fe_make_list(a), fe_make_list(a), fe_make_list(a), fe_make_list(a), false};
     int i = 0;
     push_keys(&s, s.exprs);
     for (const struct cJSON *g = fe_first_json(aggs); g; g = fe_next_json(g))
@@ -275,25 +276,23 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
 struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
-    bool *by = in.split && n->u.agg.nsets == 0 ? dist_by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    bool *by = in.split && n->u.agg.nsets == 0 ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     if (in.split && !by) {
         if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
             return two_steps(d, op, n, in);
         in = dist_whole(d, in);
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
 }
 
 struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
-    bool *by = in.split ? dist_by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    bool *by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
     if (in.split && !by) {
         in.node = n;
         in.op = dist_over(d->a, op, "input", in.op, NULL);
         in = dist_cut_all(d, in, dist_rows(d, n));
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
 }

@@ -51,8 +51,6 @@ struct dist {
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
-/* Groups that keys make of rows of `input`. */
-double dist_groups(const struct dist *d, const struct fe_node *input, int nkeys, struct fe_expr *const *keys);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 

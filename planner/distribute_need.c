@@ -107,7 +107,8 @@ void dist_need(struct dist *d)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
-double dist_groups(const struct dist *d, const struct fe_node *input, int nkeys, struct fe_expr *const *keys)
+/* Groups that keys make of rows of `input`. */
+static double groups_of(const struct dist *d, const struct fe_node *input, int nkeys, struct fe_expr *const *keys)
 {
     double rows = dist_rows(d, input), groups = 1;
     for (int i = 0; i < nkeys; i++) {
@@ -121,7 +122,7 @@ static double rows_of(const struct dist *d, const struct fe_node *n)
 {
     double rows = 0;
     if (n->op == FE_AGGREGATE_OP || n->op == FE_DISTINCT_OP)
-        return dist_groups(d, n->inputs[0], n->u.agg.nkeys, n->u.agg.keys);
+        return groups_of(d, n->inputs[0], n->u.agg.nkeys, n->u.agg.keys);
     if (n->op == FE_PROJECT_OP)
         return dist_rows(d, n->inputs[0]);
     if (n->op == FE_SORT_OP || n->op == FE_LIMIT_OP)

@@ -91,7 +91,13 @@ static int hashed_column(const struct fe_table *t)
     return best;
 }
 
-int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, struct pl_scheme **out)
+/* Each worker can have some of its values. */
+static bool is_divisible(const struct fe_table_column *c, int workers)
+{
+    return c->facts.has_range && (c->facts.distinct < 0 || c->facts.distinct >= (int64_t)2 * workers);
+}
+
+int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, int workers, struct pl_scheme **out)
 {
     int count = 0;
     *out = HD_NEWN(a, struct pl_scheme, SCHEMES_MAX);
@@ -99,14 +105,16 @@ int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, 
         bool any = false;
         for (int k = 0; k < tables[i]->ncols; k++) {
             struct place root = root_of((struct place){tables[i], k});
-            if (!has_ranges(&tables[i]->cols[k]) || !is_key(tables[i], k) ||
-                !has_ranges(&root.table->cols[root.column]) || !root.table->cols[root.column].facts.has_range)
+            const struct fe_table_column *key = &root.table->cols[root.column];
+            if (!has_ranges(&tables[i]->cols[k]) || !is_key(tables[i], k) || !has_ranges(key) ||
+                !is_divisible(key, workers))
                 continue;
             any = true;
             add(*out, &count, (struct pl_scheme){.table = root.table, .column = root.column});
         }
         if (!any)
-            add(*out, &count, (struct pl_scheme){.table = tables[i], .column = hashed_column(tables[i]), .hashed = true});
+            add(*out, &count,
+                (struct pl_scheme){.table = tables[i], .column = hashed_column(tables[i]), .hashed = true});
     }
     return count;
 }
@@ -189,7 +197,8 @@ struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s,
         struct cJSON *bits = apply(a, "&", apply(a, "hash", leaf(a, "col", c->name), NULL), literal(a, INT64_MAX));
         return apply(a, "=", apply(a, "%", bits, literal(a, workers)), leaf(a, "param", prefix));
     }
-    struct cJSON *from = apply(a, ">=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, FROM, c->type)));
+    struct cJSON *from =
+        apply(a, ">=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, FROM, c->type)));
     struct cJSON *to = apply(a, "<=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, TO, c->type)));
     return apply(a, "and", from, to);
 }

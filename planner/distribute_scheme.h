@@ -18,7 +18,7 @@ struct pl_scheme {
 typedef int (*pl_value_fn)(const struct fe_table *t, int column, int64_t row, int64_t *out, struct hd_err *err);
 
 /* Ways to spread the tables (distinct, n of them), at least one where there is a table; the number of them. */
-int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, struct pl_scheme **out);
+int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, int workers, struct pl_scheme **out);
 /* Fills s->cuts, so that workers have about as many rows of the largest table that is sorted by the key. */
 int pl_scheme_cut(struct hd_arena *a, struct pl_scheme *s, const struct fe_table *const *tables, int n, int workers,
                   pl_value_fn value, struct hd_err *err);

@@ -11,7 +11,7 @@
 struct reads {
     struct dist *d;
     bool *fragments; /* [fragment] */
-    bool *shared;    /* [shared subplan] */
+    bool *shared; /* [shared subplan] */
 };
 
 static void visit_op(struct reads *r, const struct cJSON *v, const char *op);
@@ -60,7 +60,8 @@ static struct cJSON *value_json(struct hd_arena *a, const struct fe_value *v)
 static struct cJSON *parameter(struct dist *d, const struct fe_param *p)
 {
     struct cJSON *list, *v = fe_make_object(d->a);
-    for (const struct cJSON *m = fe_first_json(fe_member(fe_member(d->tree, "params"), p->name)); m; m = fe_next_json(m))
+    for (const struct cJSON *m = fe_first_json(fe_member(fe_member(d->tree, "params"), p->name)); m;
+         m = fe_next_json(m))
         if (strcmp(fe_key_of(m), "default") != 0)
             fe_put(v, fe_key_of(m), fe_copy_json(d->a, m));
     if (!p->is_list) {

@@ -29,6 +29,7 @@ class Runner:
 
     def __init__(self, con: Connection):
         self.con = con
+        self._turn = threading.Lock()  # fragments of several plans have inputs of one name
         self._lock = threading.Lock()
         self._statement = None  # that works
         self._key = None        # whose fragment it is
@@ -36,6 +37,10 @@ class Runner:
 
     def run(self, plan: dict, values: dict, inputs: dict, key: Any = None):
         """A pyarrow.Table of the fragment's rows; `inputs`: tables of pyarrow by name."""
+        with self._turn:
+            return self._run(plan, values, inputs, key)
+
+    def _run(self, plan, values, inputs, key):
         try:
             for name, table in inputs.items():
                 self.con.register(name, table)

@@ -82,7 +82,7 @@ def _start_worker(nodes: list[dict], i: int, count: int, options: dict):
     on its node, and runs again what it was at."""
     node, on_it = nodes[i % len(nodes)], len(range(i % len(nodes), count, len(nodes)))
     threads = max(1, int(node["Resources"].get("CPU", 1)) // on_it)
-    actor = ray.remote(concurrency_groups={"control": 1}, num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES,
+    actor = ray.remote(concurrency_groups={"control": 1}, allow_out_of_order_execution=True, num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES,
                        num_gpus=int(node["Resources"].get("GPU", 0)) // on_it,
                        scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))(_Worker)
     return actor.remote({"threads": threads, **options})
