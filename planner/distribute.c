@@ -282,6 +282,25 @@ static struct dist_rel sort(struct dist *d, const struct cJSON *op, const struct
     return ordered(d, op, n, input_of(d, op, n, path), NULL);
 }
 
+/* A limit of a sort without one: each worker has that limit's rows in front. */
+static struct dist_rel limit(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
+{
+    const struct cJSON *sorted = fe_member(op, "input");
+    const char *name = fe_member_text(sorted, "op");
+    if (strcmp(name, fe_relop_name(FE_SORT_OP)) != 0 || fe_member(sorted, "limit") || fe_member(sorted, "offset"))
+        return sort(d, op, n, path);
+    path = hd_asprintf(d->a, "%s.input", path);
+    const struct fe_node *s = find_kind(below(n, 0, path), FE_SORT_OP);
+    struct dist_rel in = input_of(d, sorted, s, path);
+    dist_work(d, &in, dist_rows(d, in.node));
+    if (in.split) {
+        in.op = first_rows(d, sorted, n, in.op);
+        in = dist_cut_all(d, in, HD_MIN(dist_rows(d, in.node), dist_rows(d, n) * d->workers));
+    }
+    struct cJSON *all = dist_over(d->a, sorted, "input", in.op, NULL);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", all, NULL), .node = n};
+}
+
 static bool keyed_by(const struct dist_rel *in, const struct fe_node *n)
 {
     for (int i = 0; i < n->u.sort.ngroup; i++) {
@@ -425,8 +444,8 @@ static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct
     case FE_PAIRS_OP: return pairs(d, op, find_kind(n, kind), path);
     case FE_AGGREGATE_OP: return dist_aggregate(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
     case FE_DISTINCT_OP: return distinct(d, op, n, path);
-    case FE_SORT_OP:
-    case FE_LIMIT_OP: return sort(d, op, find_kind(n, kind), path);
+    case FE_SORT_OP: return sort(d, op, find_kind(n, kind), path);
+    case FE_LIMIT_OP: return limit(d, op, find_kind(n, kind), path);
     case FE_TOP_OP: return top(d, op, n, path);
     case FE_WINDOW_OP: return window(d, op, n, path);
     case FE_UNION_ALL_OP: return union_all(d, op, find_kind(n, kind), path);

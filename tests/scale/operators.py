@@ -92,6 +92,7 @@ CASES = [
     ("a whole in front", join("left", scan("keyless"), CHILD, ["a", "s"]), LOCAL),
     ("a scalar", join("left", CHILD, aggregate(CHILD, [], ("avg", V)), single=True), ["gather", "broadcast", "result"]),
     ("first rows", {"op": "sort", "keys": [{"expr": "v", "desc": True}], "limit": 10, "offset": 5, "input": CHILD}, GATHERED),
+    ("first rows of an order", {"op": "limit", "limit": 7, "offset": 2, "input": {"op": "sort", "keys": ["v"], "input": CHILD}}, GATHERED),
     ("an order", {"op": "sort", "keys": ["f"], "input": CHILD}, GATHERED),
     ("first of groups", {"op": "top", "keys": ["small"], "order": ["v"], "limit": 2, "offset": 1, "ties": "keep", "input": CHILD}, GATHERED),
     ("first of local groups", {"op": "top", "keys": ["k"], "order": ["v"], "limit": 2, "input": CHILD}, LOCAL),
