@@ -18,9 +18,12 @@ import sys
 import time
 from typing import Any, Sequence
 
-import ray
-import ray.exceptions
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+try:
+    import ray
+    import ray.exceptions
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError as missing:
+    raise ImportError(f"heddle.ray needs Ray: pip install heddle[ray] ({missing})") from missing
 
 from . import _fragments as fragments
 from ._connection import Connection, Params, Plan, connect, is_sql

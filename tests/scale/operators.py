@@ -131,7 +131,7 @@ def check(con, what, root, exchanges):
     plan = {"heddle": 1, "root": root, **({"shared": SHARED} if "shared" in what else {})}
     statement = con.prepare(plan)
     want = outcome(lambda: statement.run().arrow())
-    for workers in (1, 2, 3, 8):
+    for workers in (1, 2, 5):
         document = statement.fragments(workers)
         got = outcome(lambda: fragments.run_here(con, document))
         if isinstance(want, heddle.Error):
