@@ -274,7 +274,8 @@ static struct dist_rel ordered(struct dist *d, const struct cJSON *op, const str
     } else if (in.split && !by) {
         in = dist_whole(d, in);
     }
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }
 
 static struct dist_rel sort(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -335,14 +336,31 @@ static bool partitions_meet(const struct dist_rel *in, const struct fe_node *top
     return true;
 }
 
+/* Shuffled by a column that all partitions have as a key, or brought together. */
+static struct dist_rel window_rows(struct dist *d, struct dist_rel in, const struct fe_node *top)
+{
+    for (int i = 0; i < in.node->ncols; i++) {
+        struct fe_expr column = {.op = FE_COL, .col = i};
+        struct dist_rel by = in;
+        by.by = HD_NEWN(d->a, bool, in.node->ncols + 1);
+        by.by[i] = true;
+        if (partitions_meet(&by, top) && dist_divides(d, in.node, &column))
+            return dist_shuffle(d, in, i, ++d->ways);
+    }
+    return dist_whole(d, in);
+}
+
 static struct dist_rel window(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     struct dist_rel in = input_of(d, op, n, path);
     if (in.split && !partitions_meet(&in, n))
-        in = dist_whole(d, in);
+        in = window_rows(d, in, n);
     dist_work(d, &in, dist_rows(d, n));
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = first_columns(d, &in, n)};
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
+                             .node = n,
+                             .split = in.split,
+                             .by = first_columns(d, &in, n),
+                             .way = in.way};
 }
 
 static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -372,13 +390,16 @@ static struct inputs read_inputs(struct dist *d, const struct cJSON *op, const s
 {
     struct inputs in = {n->ninputs, HD_NEWN(d->a, struct dist_rel, n->ninputs), true,
                         true,       HD_NEWN(d->a, bool, n->ncols + 1),          false};
+    bool one_way = true;
     int k = 0;
     for (const struct cJSON *m = fe_first_json(fe_member(op, "inputs")); m; m = fe_next_json(m), k++) {
         in.v[k] = member_of(d, m, n, k, hd_asprintf(d->a, "%s.inputs[%d]", path, k));
         in.split &= in.v[k].split;
         in.plain &= in.v[k].plain;
     }
-    for (int i = 0; i < n->ncols && in.split; i++) {
+    for (k = 1; k < in.n; k++)
+        one_way &= in.v[k].way == in.v[0].way;
+    for (int i = 0; i < n->ncols && in.split && one_way; i++) {
         in.by[i] = true;
         for (k = 0; k < in.n; k++)
             in.by[i] &= in.v[k].by[i];
@@ -398,8 +419,11 @@ static struct dist_rel of_inputs(struct dist *d, const struct cJSON *op, const s
         dist_work(d, &in->v[k], dist_rows(d, in->v[k].node));
         fe_push(list, in->v[k].op);
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "inputs", list, NULL), .node = n, .split = split, .by = split ? in->by : NULL};
+    return (struct dist_rel){.op = dist_over(d->a, op, "inputs", list, NULL),
+                             .node = n,
+                             .split = split,
+                             .by = split ? in->by : NULL,
+                             .way = in->v[0].way};
 }
 
 static struct dist_rel union_all(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)

@@ -9,7 +9,7 @@
  *   distinct            the argument is a key of the partial step
  *
  * What no such step can say (quantiles, variances, functions of rows in an order, sums that might leave the widest type
- * on a worker and not as a whole) is computed by one worker of all rows. */
+ * on a worker and not as a whole) is computed of all rows of a group: they are shuffled by a key, or one worker has all. */
 #include "planner/distribute_agg.h"
 
 #include <string.h>
@@ -273,6 +273,15 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     return (struct dist_rel){.op = final_op(&s, op, part.op), .node = n};
 }
 
+/* A key column with so many values that each worker can have groups; -1: there is none. */
+static int shuffle_key(const struct dist *d, const struct fe_node *n)
+{
+    for (int i = 0; i < n->u.agg.nkeys && n->u.agg.nsets == 0; i++)
+        if (n->u.agg.keys[i]->op == FE_COL && dist_divides(d, n->inputs[0], n->u.agg.keys[i]))
+            return n->u.agg.keys[i]->col;
+    return -1;
+}
+
 struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
@@ -280,9 +289,12 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
     if (in.split && !by) {
         if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
             return two_steps(d, op, n, in);
-        in = dist_whole(d, in);
+        int column = shuffle_key(d, n);
+        in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : dist_whole(d, in);
+        by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     }
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }
 
 struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
@@ -294,5 +306,6 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
         in.op = dist_over(d->a, op, "input", in.op, NULL);
         in = dist_cut_all(d, in, dist_rows(d, n));
     }
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by};
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }

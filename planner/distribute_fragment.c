@@ -134,36 +134,74 @@ static struct cJSON *needed(struct dist *d, struct dist_rel rel)
     return op;
 }
 
-/* Ends a fragment whose rows are those of rel.op. */
-static struct dist_rel end_fragment(struct dist *d, struct dist_rel rel, bool kept, double rows)
+double dist_bytes(const struct dist *d, const struct fe_node *n)
 {
-    const char *table = hd_asprintf(d->a, "%s%d", d->table_prefix, d->fragments.n);
-    struct dist_fragment f = {.table = table,
-                              .root = rel.op,
-                              .node = rel.node,
-                              .every = rel.split,
-                              .kept = kept,
-                              .rows = rows,
-                              .bytes = rows * row_bytes(d, rel.node)};
+    return dist_rows(d, n) * row_bytes(d, n);
+}
+
+/* Ends a fragment whose rows are those of rel.op. A scan of them. */
+static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct dist_fragment f)
+{
+    f.table = hd_asprintf(d->a, "%s%d", d->table_prefix, d->fragments.n);
+    f.root = rel.op;
+    f.node = rel.node;
+    f.every = rel.split;
+    f.bytes = f.rows * row_bytes(d, rel.node);
     hd_vec_push(d->a, &d->fragments, f);
-    d->cost += FRAGMENT_ROWS + (kept ? rows / d->workers : rows + f.bytes / SENT_BYTES);
+    double sent = f.rows + f.bytes / SENT_BYTES;
+    d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? sent / d->workers : sent);
     struct cJSON *scan = dist_name(d->a, "op", "scan");
-    fe_put(scan, "table", fe_make_string(d->a, table));
-    return (struct dist_rel){
-        .op = scan, .node = rel.node, .plain = true, .split = kept && rel.split, .by = kept ? rel.by : NULL};
+    fe_put(scan, "table", fe_make_string(d->a, f.table));
+    return scan;
 }
 
 struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows)
 {
+    bool kept = how == DIST_KEEP && rel.split;
     rel.op = needed(d, rel);
     if (how == DIST_GATHER_SET)
         rel.op = dist_new_op(d->a, "distinct", rel.op);
-    return end_fragment(d, rel, how == DIST_KEEP, rows);
+    struct dist_rel out = {.node = rel.node, .plain = true, .split = kept, .by = kept ? rel.by : NULL, .way = rel.way};
+    out.op = end_fragment(d, rel, (struct dist_fragment){.kept = kept, .rows = rows});
+    return out;
 }
 
 struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows)
 {
-    return end_fragment(d, rel, false, rows);
+    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = rows});
+    return (struct dist_rel){.op = scan, .node = rel.node, .plain = true};
+}
+
+/* A name that no column has. */
+static const char *free_name(struct dist *d, const struct fe_node *n)
+{
+    char *name = hd_strdup(d->a, "#worker");
+    for (int i = 0; i < n->ncols; i++)
+        if (strcmp(n->cols[i].name, name) == 0) {
+            name = hd_asprintf(d->a, "%s_", name);
+            i = -1;
+        }
+    return name;
+}
+
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way)
+{
+    const struct fe_node *n = rel.node;
+    const char *to = free_name(d, n);
+    struct cJSON *exprs = fe_make_list(d->a), *columns = fe_make_list(d->a);
+    fe_push(exprs, dist_as(d->a, pl_hashed_worker(d->a, n->cols[column].name, d->workers), to));
+    rel.op = dist_new_op(d->a, "project", needed(d, rel));
+    fe_put(rel.op, "keep", fe_make_bool(d->a, true));
+    fe_put(rel.op, "exprs", exprs);
+    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = dist_rows(d, n), .shuffle = to});
+    for (int i = 0; i < n->ncols; i++)
+        if (d->need[n->id][i])
+            fe_push(columns, fe_make_string(d->a, n->cols[i].name));
+    fe_put(scan, "columns", columns);
+    struct dist_rel out = {.op = scan, .node = n, .plain = true, .split = true, .way = way};
+    out.by = HD_NEWN(d->a, bool, n->ncols + 1);
+    out.by[column] = true;
+    return out;
 }
 
 struct dist_rel dist_whole(struct dist *d, struct dist_rel rel)

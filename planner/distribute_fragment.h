@@ -12,7 +12,8 @@ struct dist_rel {
     struct cJSON *op;           /* reads base tables, results of fragments, shared subplans */
     const struct fe_node *node; /* the typed operator whose columns these are; those that nobody reads may be gone */
     bool split; /* each worker has some of the rows; else whoever computes it has all */
-    bool *by;   /* [column] split: rows with equal values in this column are on one worker */
+    bool *by;   /* [column] split: rows with equal values in this column are on one worker, */
+    int way; /* the same one in all relations that are spread in one way: 0 by the scheme, else a shuffle's number */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
 };
 
@@ -21,7 +22,8 @@ struct dist_fragment {
     struct cJSON *root;
     const struct fe_node *node;
     bool every; /* worker runs it; else one does */
-    bool kept;  /* each worker's result stays there */
+    bool kept; /* each worker's result stays there */
+    const char *shuffle; /* the column that says to which worker a row goes; NULL: rows are not spread anew */
     double rows, bytes;
 };
 
@@ -40,17 +42,20 @@ struct dist {
     int workers;
     const struct pl_scheme *scheme;
     const char *table_prefix, *param_prefix; /* which no table, no parameter has */
-    bool **need;  /* [typed node][column]: read by somebody above */
+    bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
     double *rows; /* [typed node]: estimates made so far; 0: none */
     struct dist_shared *shared;
     HD_VEC(struct dist_fragment) fragments;
+    int ways; /* shuffles so far */
     double cost; /* of the plan, in rows that one worker goes through */
 };
 
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
+/* Values of an expression over n's columns are so many that each worker can have some. */
+bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe_expr *e);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 
@@ -60,6 +65,11 @@ enum dist_cut { DIST_GATHER, DIST_KEEP, DIST_GATHER_SET };
 struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows);
 /* The same of columns that are not those of a typed operator, or that all are read; DIST_GATHER. */
 struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
+/* The rows of rel, which is spread, are spread anew, by a hash of a column that somebody reads; in the same way as others of
+ * that number. */
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way);
+/* The bytes of that, or of gathering them. */
+double dist_bytes(const struct dist *d, const struct fe_node *n);
 /* rel, unless its rows are spread: then they are brought together. */
 struct dist_rel dist_whole(struct dist *d, struct dist_rel rel);
 /* Of a relation that every worker has, beside one that is spread: computed once, if it is not plain. */

@@ -3,7 +3,8 @@
  *   both are spread by columns that the join equates: they do already
  *   one is spread, every worker has the other: they do, but what comes of rows without a match is known only where that
  *     row's other side is whole; so the side whose such rows stay, or that is tested for matches, is the spread one
- *   else one side, the smaller one if there is a choice, goes to every worker; or both go to one */
+ *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
+ *   every worker; or both go to one, whatever sends least */
 #include "planner/distribute_join.h"
 
 #include "frontend/json_make.h"
@@ -38,7 +39,7 @@ static bool is_by(const struct dist_rel *rel, const struct fe_expr *e)
 /* Rows that match are on one worker. */
 static bool meet(const struct fe_node *n, const struct dist_rel *l, const struct dist_rel *r)
 {
-    for (int i = 0; i < n->u.join.nkeys; i++)
+    for (int i = 0; i < n->u.join.nkeys && l->way == r->way; i++)
         if (is_by(l, n->u.join.lkeys[i]) && is_by(r, n->u.join.rkeys[i]))
             return true;
     return false;
@@ -72,11 +73,6 @@ static bool *by_of(struct dist *d, const struct fe_node *n, const struct dist_re
     return by;
 }
 
-static double bytes_of(const struct dist *d, const struct fe_node *n)
-{
-    return dist_rows(d, n) * (1 + n->ncols);
-}
-
 /* Of the right side of a semi, anti or mark join it does not matter how often a row is there. */
 static struct dist_rel gather_side(struct dist *d, const struct fe_node *n, struct dist_rel rel, enum fe_side side)
 {
@@ -88,18 +84,36 @@ static struct dist_rel gather_side(struct dist *d, const struct fe_node *n, stru
 static void gather_one(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
-    bool gather_right = left && (!right || bytes_of(d, r->node) <= bytes_of(d, l->node));
+    bool gather_right = left && (!right || dist_bytes(d, r->node) <= dist_bytes(d, l->node));
     if (gather_right)
         *r = gather_side(d, n, *r, FE_SIDE_RIGHT);
     else
         *l = gather_side(d, n, *l, FE_SIDE_LEFT);
 }
 
+/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering one. */
+static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
+    double gathered = left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
+    for (int i = 0; i < n->u.join.nkeys && (bl + br) / d->workers < gathered; i++) {
+        const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
+        if (x->op != FE_COL || y->op != FE_COL || !dist_divides(d, l->node, x) || !dist_divides(d, r->node, y))
+            continue;
+        int way = ++d->ways;
+        *l = dist_shuffle(d, *l, x->col, way);
+        *r = dist_shuffle(d, *r, y->col, way);
+        return true;
+    }
+    return false;
+}
+
 /* Brings the sides to where rows that could match meet. */
 static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     if (l->split && r->split) {
-        if (meet(n, l, r))
+        if (meet(n, l, r) || shuffle_both(d, n, l, r))
             return;
         gather_one(d, n, l, r);
     }
@@ -122,6 +136,7 @@ struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct f
     struct cJSON *v = dist_over(d->a, op, "left", left.op, "right", NULL);
     fe_put(v, "right", right.op);
     struct dist_rel out = {.op = v, .node = n, .split = left.split || right.split, .plain = left.plain && right.plain};
+    out.way = left.split ? left.way : right.way;
     out.by = out.split ? by_of(d, n, &left, &right) : NULL;
     return out;
 }

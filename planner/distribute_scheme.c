@@ -189,14 +189,18 @@ static char *param_name(struct hd_arena *a, const char *prefix, enum end e, stru
     return hd_asprintf(a, "%s_%s_%s", prefix, e == FROM ? "from" : "to", hd_type_text(t, type));
 }
 
+struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *column, int workers)
+{
+    struct cJSON *bits = apply(a, "&", apply(a, "hash", leaf(a, "col", column), NULL), literal(a, INT64_MAX));
+    return apply(a, "%", bits, literal(a, workers));
+}
+
 struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s, const struct fe_table *t, int column,
                                   int workers, const char *prefix)
 {
     const struct fe_table_column *c = &t->cols[column];
-    if (s->hashed) {
-        struct cJSON *bits = apply(a, "&", apply(a, "hash", leaf(a, "col", c->name), NULL), literal(a, INT64_MAX));
-        return apply(a, "=", apply(a, "%", bits, literal(a, workers)), leaf(a, "param", prefix));
-    }
+    if (s->hashed)
+        return apply(a, "=", pl_hashed_worker(a, c->name, workers), leaf(a, "param", prefix));
     struct cJSON *from =
         apply(a, ">=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, FROM, c->type)));
     struct cJSON *to = apply(a, "<=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, TO, c->type)));

@@ -129,6 +129,8 @@ static const char *exchange_of(const struct dist *d, int fragment, bool read_by_
         return "result";
     if (d->fragments.v[fragment].kept)
         return "keep";
+    if (d->fragments.v[fragment].shuffle)
+        return "shuffle";
     return read_by_every ? "broadcast" : "gather";
 }
 
@@ -141,6 +143,8 @@ static struct cJSON *fragment_json(struct dist *d, int i, const struct reads *r,
     fe_put(v, "workers", fe_make_string(d->a, f->every ? "every" : "one"));
     fe_put(v, "inputs", inputs_json(d, r));
     fe_put(v, "exchange", fe_make_string(d->a, exchange_of(d, i, read_by_every)));
+    if (f->shuffle)
+        fe_put(v, "column", fe_make_string(d->a, f->shuffle));
     fe_put(v, "rows", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->rows, 9e15)));
     fe_put(v, "bytes", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->bytes, 9e15)));
     if (f->every)

@@ -21,7 +21,17 @@ def workers_of(fragment: dict, workers: int) -> Sequence[int]:
 
 def parts_of(source: dict, parts: Sequence[Any], worker: int) -> Sequence[Any]:
     """Of the results of a fragment, by worker, those that a worker reads who runs a later one."""
+    if source["exchange"] == "shuffle":
+        return [of_one[worker] for of_one in parts]
     return [parts[worker]] if source["exchange"] == "keep" else parts
+
+
+def spread(table, column: str, workers: int) -> list:
+    """The rows of a shuffle for each worker, whose number the column has, without it."""
+    import pyarrow.compute as compute
+    to = table[column]
+    rest = table.drop_columns([column])
+    return [rest.filter(compute.equal(to, w)) for w in range(workers)]
 
 
 class Runner:
@@ -84,5 +94,6 @@ def run_here(con: Connection, document: dict):
             inputs = {i["table"]: pyarrow.concat_tables(parts_of(document["fragments"][i["fragment"]],
                                                                  done[i["fragment"]], worker))
                       for i in f["inputs"]}
-            done[f["id"]].append(runner.run(f["plan"], binds(f, worker), inputs))
+            rows = runner.run(f["plan"], binds(f, worker), inputs)
+            done[f["id"]].append(spread(rows, f["column"], workers) if f["exchange"] == "shuffle" else rows)
     return pyarrow.concat_tables(done[document["fragments"][-1]["id"]])

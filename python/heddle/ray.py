@@ -43,13 +43,15 @@ class _Worker:
     def __init__(self, options: dict):
         self._runner = fragments.Runner(connect(**options))
 
-    def run(self, query: str, plan: dict, values: dict, inputs: Sequence[tuple[str, int]], *parts):
-        """A pyarrow.Table. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts'
+    def run(self, query: str, plan: dict, values: dict, column: str | None, workers: int,
+            inputs: Sequence[tuple[str, int]], *parts):
+        """A pyarrow.Table, or with `column`, of a shuffle, one for each of so many workers. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts'
         arrays lie in the object store's memory, and are read where they are."""
         import pyarrow
         rest = iter(parts)
         tables = {name: pyarrow.concat_tables(itertools.islice(rest, count)) for name, count in inputs}
-        return self._runner.run(plan, values, tables, query)
+        rows = self._runner.run(plan, values, tables, query)
+        return rows if column is None else fragments.spread(rows, column, workers)
 
     @ray.method(concurrency_group="control")
     def cancel(self, query: str) -> None:
@@ -199,7 +201,9 @@ class Query:
         alone = fragment["id"] if fragment["workers"] == "one" else 0  # such fragments are not all the first one's
         workers = self._cluster._workers
         actor = workers[(worker + alone) % len(workers)]
-        return actor.run.remote(self._name, fragment["plan"], fragments.binds(fragment, worker), inputs, *parts)
+        column, count = fragment.get("column"), self.document["workers"]  # of a shuffle, which gives so many tables
+        return actor.run.options(num_returns=count if column else 1).remote(
+            self._name, fragment["plan"], fragments.binds(fragment, worker), column, count, inputs, *parts)
 
     def cancel(self) -> None:
         """From any thread: `result` raises `heddle.Cancelled`, unless the rows are there."""
@@ -243,7 +247,7 @@ class Query:
 
     def _wait(self):
         """Until all is done, also where something fails: then so does all that reads it, at once."""
-        left = sum(self._parts, [])
+        left = [ref for part in sum(self._parts, []) for ref in (part if isinstance(part, list) else [part])]
         count = len(left)
         with _Bar(self._progress) as say:
             while left:

@@ -59,7 +59,8 @@ def join(kind, left, right, *on, **more):
 
 
 CHILD, PARENT = scan("child"), scan("parent")
-LOCAL, GATHERED = ["result"], ["gather", "result"]
+LOCAL, GATHERED, SHUFFLED = ["result"], ["gather", "result"], ["shuffle", "result"]
+FEW = {2: SHUFFLED, 5: GATHERED}  # four values: too few for five workers
 V = {"arg": "v"}
 SHARED = {"sums": aggregate(CHILD, ["small"], ("sum", {"arg": "f"}))}
 
@@ -75,7 +76,10 @@ CASES = [
                                    ("count", {"arg": "v", "distinct": True})), GATHERED),
     ("distinct", aggregate(CHILD, ["small"], ("count", {"arg": "s", "distinct": True}), ("sum", {"arg": "v", "distinct": True,
                            "filter": "v > 0"}), ("avg", {"arg": "k", "distinct": True}), ("count", {})), GATHERED),
-    ("one step", aggregate(CHILD, ["small"], ("stddev_samp", V), ("quantile_disc", {"arg": "v", "q": "0.25"})), GATHERED),
+    ("one step", aggregate(CHILD, ["small"], ("stddev_samp", V), ("quantile_disc", {"arg": "v", "q": "0.25"})), FEW),
+    ("one step by a key", aggregate(CHILD, ["small", "v"], ("stddev_samp", {"arg": "f"}), ("string_agg", {"arg": "s"})), None),
+    ("one step by many values", aggregate(CHILD, ["v"], ("median", {"arg": "f"})), SHUFFLED),
+    ("one step by NULLs", aggregate(CHILD, ["s"], ("first", {"arg": "f", "order": ["f"]})), SHUFFLED),
     ("grouping sets", aggregate(CHILD, ["small", "s"], ("sum", V), ("count", {"arg": "v", "distinct": True}),
                                 ("grouping", {"arg": ["small", "s"]}), rollup=True), GATHERED),
     ("sums within the type", aggregate(scan("wide"), [], ("sum", {"arg": "i"}), ("sum", {"arg": "l"}), ("avg", {"arg": "l"})), GATHERED),
@@ -87,6 +91,12 @@ CASES = [
     ("an outer join by the key", join("full", CHILD, PARENT, ["k", "p"], residual="v > 0"), LOCAL),
     ("existence", join("anti", PARENT, scan("child", filter="v = 7"), ["p", "k"]), LOCAL),
     ("another key", join("inner", CHILD, scan("parent", alias="q"), ["small", "q.other"]), ["broadcast", "result"]),
+    ("large sides", join("inner", CHILD, scan("child", alias="b"), ["v", "b.v"]), {2: ["broadcast", "result"], 5: ["shuffle"] * 2 + LOCAL}),
+    ("large sides, all rows", join("full", CHILD, scan("child", alias="b", filter="b.v > 3"), ["v", "b.v"], ["s", "b.s"]),
+     ["shuffle", "shuffle", "result"]),
+    ("two ways", join("semi", aggregate(CHILD, ["v"], ("median", {"arg": "f"})), scan("child", alias="b"), ["v", "b.k"]), None),
+    ("two shuffles", join("left", aggregate(CHILD, ["v"], ("median", {"arg": "f"})), aggregate(CHILD, [{"expr": "v", "as": "w"}],
+     ("median", {"arg": "k"}), ("mode", {"arg": "k"})) | {"aggs": [{"fn": "mode", "arg": "k", "as": "m"}]}, ["v", "w"]), None),
     ("a mark", join("mark", CHILD, scan("parent", alias="q", filter="q.p > 190"), ["small", "q.other"], mark="m"), ["broadcast", "result"]),
     ("beside a whole", join("full", CHILD, scan("keyless"), ["s", "a"]), GATHERED),
     ("a whole in front", join("left", scan("keyless"), CHILD, ["a", "s"]), LOCAL),
@@ -100,7 +110,13 @@ CASES = [
     ("distinct rows", {"op": "distinct", "input": scan("child", columns=["small", "s"])}, GATHERED),
     ("a local window", {"op": "window", "partition": ["k"], "order": ["f"], "functions": [{"fn": "row_number", "as": "n"},
                         {"fn": "sum", "arg": "v", "as": "t"}], "input": CHILD}, LOCAL),
-    ("a window", {"op": "window", "partition": ["small"], "order": ["f"], "functions": [{"fn": "rank", "as": "n"}], "input": CHILD}, GATHERED),
+    ("a window", {"op": "window", "partition": ["small"], "order": ["f"], "functions": [{"fn": "rank", "as": "n"}], "input": CHILD}, FEW),
+    ("windows", {"op": "window", "partition": ["s"], "order": ["f"], "functions": [{"fn": "rank", "as": "n"},
+                 {"fn": "sum", "arg": "v", "as": "t", "partition": ["small", "s"]}], "input": CHILD}, SHUFFLED),
+    ("windows of no common key", {"op": "window", "partition": ["s"], "order": ["f"], "functions": [{"fn": "rank", "as": "n"},
+                 {"fn": "sum", "arg": "v", "as": "t", "partition": ["small"]}], "input": CHILD}, GATHERED),
+    ("union of two ways", {"op": "union", "inputs": [aggregate(CHILD, ["v"], ("mode", {"arg": "k"})),
+                           {"op": "project", "exprs": ["v", "k"], "input": CHILD}]}, None),
     ("union all", {"op": "union_all", "inputs": [scan("child", columns=["v"]), scan("parent", columns=["p"])]}, LOCAL),
     ("union all of a whole", {"op": "union_all", "inputs": [scan("child", columns=["s"]), scan("keyless", columns=["a"])]}, GATHERED),
     ("union", {"op": "union", "inputs": [scan("child", columns=["s"]), scan("parent", columns=["name"])]}, GATHERED),
@@ -141,7 +157,8 @@ def check(con, what, root, exchanges):
             wrong = differences(plan, want, got)
             assert not wrong, (what, workers, wrong)
         found = [f["exchange"] for f in document["fragments"]]
-        assert found == (["result"] if workers == 1 else exchanges or found), (what, workers, found)
+        wanted = exchanges[workers] if isinstance(exchanges, dict) and workers > 1 else exchanges or found
+        assert found == (["result"] if workers == 1 else wanted), (what, workers, found)
         if exchanges == LOCAL and workers > 1 and what != "no table":
             assert document["fragments"][0]["workers"] == "every", what
     return isinstance(want, heddle.Error)
