@@ -127,6 +127,18 @@ def test_cancel():
             "op": "scan", "table": "orders"}}}).fetchall() == [(15000,)]
 
 
+def test_shuffle():
+    plan = {"heddle": 1, "root": {"op": "aggregate", "keys": ["l_shipdate"], "aggs": [
+        {"fn": "median", "arg": "l_quantity", "as": "m"}], "input": {"op": "scan", "table": "lineitem"}}}
+    want = one_process(TPCH, plan, {})
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        query = cluster.start(plan)
+        assert [f["exchange"] for f in query.document["fragments"]] == ["shuffle", "result"], query.document
+        wrong = differences(plan, want, query.result().arrow())
+        assert not wrong, wrong
+        no_tables_left(cluster, TPCH)
+
+
 def test_errors():
     with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
         for plan, kind, path in [
