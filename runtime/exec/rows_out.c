@@ -1,5 +1,5 @@
-/* Finished rows to columns, batch by batch, and on into an Arrow stream. Dictionary codes become
- * text here. */
+/* Finished rows to columns, batch by batch, straight into the buffers of an Arrow stream: each value is moved once.
+ * Dictionary codes become text here. */
 #include "runtime/exec/rows_out.h"
 
 #include <stdlib.h>
@@ -11,87 +11,197 @@
 
 enum { BATCH_ROWS = 1 << 16 };
 
-/* One batch in columns; arrays of BATCH_ROWS values, 16 bytes each at most. */
-struct batch {
+struct maker {
     const struct rt_spec *spec;
     const struct rt_state *state;
-    struct rt_out_values *columns;
-    struct rt_block memory;
+    struct rt_out_size *sizes;
+    struct rt_out_buffers *to;
     const struct hd_stop *stop;
 };
 
-static hd_i128 read_integer(enum rt_phys phys, const unsigned char *p)
+/* One field of n rows. */
+struct values {
+    const struct rt_field *f;
+    const unsigned char *rows;
+    size_t stride, n;
+};
+
+static struct values values_of(const struct maker *m, int c, const unsigned char *rows, size_t n)
 {
-    int32_t i32;
-    int64_t i64;
-    hd_i128 i128;
-    if (phys == RT_BOOL)
-        return *p != 0;
-    if (phys == RT_I32) {
-        memcpy(&i32, p, 4);
-        return i32;
-    }
-    if (phys == RT_I64) {
-        memcpy(&i64, p, 8);
-        return i64;
-    }
-    memcpy(&i128, p, 16);
-    return i128;
+    return (struct values){&m->state->fields[m->spec->result[c].field], rows, (size_t)m->state->stride, n};
 }
 
-static struct rt_str read_text(const struct rt_field *f, const unsigned char *p)
+static bool is_there(const struct values *v, size_t i)
 {
+    return v->f->valid_offset < 0 || v->rows[i * v->stride + (size_t)v->f->valid_offset];
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* NULL rows have 0. */
+#define MOVE(From, To) \
+    for (size_t i = 0; i < v->n; i++) { \
+        From x; \
+        memcpy(&x, v->rows + i * v->stride + v->f->offset, sizeof x); \
+        ((To *)to)[i] = is_there(v, i) ? (To)x : 0; \
+    } \
+    return
+
+/* An integer's field is as wide as its values ask for. */
+#define MOVE_INTEGERS(To) \
+    switch (v->f->phys) { \
+    case RT_BOOL: MOVE(uint8_t, To); \
+    case RT_I32: MOVE(int32_t, To); \
+    case RT_I64: MOVE(int64_t, To); \
+    case RT_I128: MOVE(hd_i128, To); \
+    case RT_F64: \
+    case RT_STR: \
+    case RT_F32: break; \
+    } \
+    HD_BUG("integers of kind %d", (int)v->f->phys)
+
+static void move_i32(const struct values *v, void *to)
+{
+    MOVE_INTEGERS(int32_t);
+}
+
+static void move_i64(const struct values *v, void *to)
+{
+    MOVE_INTEGERS(int64_t);
+}
+
+static void move_i128(const struct values *v, void *to)
+{
+    MOVE_INTEGERS(hd_i128);
+}
+
+static void move_f32(const struct values *v, void *to)
+{
+    MOVE(float, float);
+}
+
+static void move_f64(const struct values *v, void *to)
+{
+    MOVE(double, double);
+}
+
+static uint32_t read_code(const struct rt_field *f, const unsigned char *p)
+{
+    uint8_t b;
+    uint32_t code;
+    if (f->phys == RT_BOOL) {
+        memcpy(&b, p, sizeof b);
+        return b;
+    }
+    memcpy(&code, p, sizeof code); /* of a wider integer the low half: codes have 32 bits */
+    return code;
+}
+
+static struct rt_row_str read_text(const struct values *v, size_t i)
+{
+    const unsigned char *p = v->rows + i * v->stride + v->f->offset;
     struct rt_row_str s;
-    if (f->phys == RT_STR) {
+    if (v->f->phys == RT_STR) {
         memcpy(&s, p, sizeof s);
-        return (struct rt_str){s.s, (uint32_t)s.n};
+        return s;
     }
-    const struct fe_dict *d = &f->dict_table->cols[f->dict_column].dict;
-    uint32_t code = (uint32_t)read_integer(f->phys, p);
-    return (struct rt_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
+    const struct fe_dict *d = &v->f->dict_table->cols[v->f->dict_column].dict;
+    uint32_t code = read_code(v->f, p);
+    return (struct rt_row_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
 }
 
-static void put_value(const struct rt_field *f, struct hd_type type, const unsigned char *p, void *out, size_t i)
+static void move_texts(const struct values *v, const struct rt_out_buffers *to)
 {
+    int32_t *offsets = to->values, at = 0;
+    offsets[0] = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        if (is_there(v, i)) {
+            struct rt_row_str s = read_text(v, i);
+            if (s.n)
+                memcpy(to->text + at, s.s, s.n);
+            at += (int32_t)s.n;
+        }
+        offsets[i + 1] = at;
+    }
+}
+
+/* Of a wider integer the low byte says it. */
+static void move_bits(const struct values *v, uint8_t *bits)
+{
+    for (size_t i = 0; i < v->n; i++)
+        bits[i >> 3] |= (uint8_t)((is_there(v, i) && v->rows[i * v->stride + (size_t)v->f->offset]) << (i & 7));
+}
+
+static void move_valid(const struct values *v, const struct rt_out_buffers *to)
+{
+    int64_t nulls = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        bool there = is_there(v, i);
+        to->valid[i >> 3] |= (uint8_t)(there << (i & 7));
+        nulls += !there;
+    }
+    *to->null_count = nulls;
+}
+
+static void move_column(const struct values *v, struct hd_type type, const struct rt_out_buffers *to)
+{
+    if (to->valid)
+        move_valid(v, to);
     switch ((enum hd_type_kind)type.kind) {
-    case HD_BOOL: ((uint8_t *)out)[i] = (uint8_t)read_integer(f->phys, p); return;
+    case HD_BOOL: move_bits(v, to->values); return;
     case HD_INT32:
-    case HD_DATE: ((int32_t *)out)[i] = (int32_t)read_integer(f->phys, p); return;
+    case HD_DATE: move_i32(v, to->values); return;
     case HD_INT64:
     case HD_TIME:
-    case HD_TIMESTAMP: ((int64_t *)out)[i] = (int64_t)read_integer(f->phys, p); return;
-    case HD_DECIMAL: ((hd_i128 *)out)[i] = read_integer(f->phys, p); return;
-    case HD_FLOAT32: memcpy((float *)out + i, p, 4); return;
-    case HD_FLOAT64: memcpy((double *)out + i, p, 8); return;
+    case HD_TIMESTAMP: move_i64(v, to->values); return;
+    case HD_DECIMAL: move_i128(v, to->values); return;
+    case HD_FLOAT32: move_f32(v, to->values); return;
+    case HD_FLOAT64: move_f64(v, to->values); return;
     case HD_STRING:
-    case HD_BINARY: ((struct rt_str *)out)[i] = read_text(f, p); return;
+    case HD_BINARY: move_texts(v, to); return;
     case HD_TYPE_COUNT: break;
     }
     HD_BUG("result of type %d", type.kind);
 }
 
-static void fill_column(const struct batch *b, int c, const unsigned char *rows, size_t n)
+/* ---- batches -------------------------------------------------------------------------------- */
+
+/* How many rows fit into a batch by their text, at least 1, and its bytes. */
+static size_t measure_text(const struct values *v, uint64_t *bytes)
 {
-    const struct rt_field *f = &b->state->fields[b->spec->result[c].field];
-    size_t stride = (size_t)b->state->stride;
-    void *values = (void *)(uintptr_t)b->columns[c].values;
-    uint8_t *valid = (uint8_t *)(uintptr_t)b->columns[c].valid;
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char *row = rows + i * stride;
-        bool there = f->valid_offset < 0 || row[f->valid_offset];
-        if (valid)
-            valid[i] = there;
-        if (there)
-            put_value(f, b->spec->result[c].type, row + f->offset, values, i);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        uint64_t n = is_there(v, i) ? read_text(v, i).n : 0;
+        if (i > 0 && sum + n > RT_OUT_TEXT_MAX) {
+            *bytes = sum;
+            return i;
+        }
+        sum += n;
     }
+    *bytes = sum;
+    return v->n;
 }
 
-static int fill_columns(const struct batch *b, const unsigned char *rows, size_t n, struct hd_err *err)
+/* Rows of the next batch. Where a column takes fewer than those before it, these are measured again. */
+static size_t measure(const struct maker *m, const unsigned char *rows, size_t n)
 {
-    for (int c = 0; c < b->spec->nresult; c++) {
-        if (hd_stopped(b->stop))
+    for (int c = 0; c < m->spec->nresult; c++) {
+        struct values v = values_of(m, c, rows, n);
+        m->sizes[c] = (struct rt_out_size){.nulls = v.f->valid_offset >= 0};
+        size_t fit = hd_type_is_text(m->spec->result[c].type) ? measure_text(&v, &m->sizes[c].text) : n;
+        if (fit < n)
+            return measure(m, rows, fit);
+    }
+    return n;
+}
+
+static int fill_columns(const struct maker *m, const unsigned char *rows, size_t n, struct hd_err *err)
+{
+    for (int c = 0; c < m->spec->nresult; c++) {
+        if (hd_stopped(m->stop))
             return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-        fill_column(b, c, rows, n);
+        struct values v = values_of(m, c, rows, n);
+        move_column(&v, m->spec->result[c].type, &m->to[c]);
     }
     return 0;
 }
@@ -102,58 +212,42 @@ static int fail_memory(const struct rt_memory *m, struct hd_err *err)
     return HD_FAIL(err, RESOURCE, NULL, "%s", rt_memory_refusal(m, "result", text));
 }
 
-/* Columns point into the one block. */
-static int batch_init(struct batch *b, struct rt_memory *m, uint64_t nrows, struct hd_err *err)
+/* counted: bytes of the batches that are reserved. */
+static int add_batch(const struct maker *b, const unsigned char *rows, size_t n, struct rt_memory *m, uint64_t *counted,
+                     struct rt_arrow_out *out, struct hd_err *err)
 {
-    size_t n = (size_t)HD_MIN(nrows, (uint64_t)BATCH_ROWS), ncols = (size_t)b->spec->nresult;
-    if (!rt_block_new(m, ncols * n * 17 + 64, true, &b->memory))
+    HD_TRY(rt_arrow_out_begin(out, (int64_t)n, b->sizes, b->to, err));
+    uint64_t bytes = rt_arrow_out_bytes(out);
+    if (!rt_memory_reserve(m, bytes - *counted))
         return fail_memory(m, err);
-    unsigned char *values = b->memory.p, *valid = values + ncols * n * 16;
-    for (size_t c = 0; c < ncols; c++) {
-        const struct rt_field *f = &b->state->fields[b->spec->result[c].field];
-        b->columns[c].values = values + c * n * 16;
-        b->columns[c].valid = f->valid_offset >= 0 ? valid + c * n : NULL;
-    }
-    return 0;
+    *counted = bytes;
+    return fill_columns(b, rows, n, err);
 }
 
-static int add_batches(struct rt_memory *m, struct batch *b, const unsigned char *rows, uint64_t n,
-                       struct rt_arrow_out *out, struct hd_err *err)
+static int make_batches(const struct maker *b, const unsigned char *rows, uint64_t n, struct rt_memory *m,
+                        struct rt_arrow_out *out, struct hd_err *err)
 {
     uint64_t counted = 0;
     int rc = 0;
-    for (uint64_t at = 0; at < n && rc == 0; at += BATCH_ROWS) {
-        size_t k = (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS);
-        rc = fill_columns(b, rows + at * (size_t)b->state->stride, k, err);
-        if (rc == 0)
-            rc = rt_arrow_out_add(out, (int64_t)k, b->columns, err);
-        uint64_t bytes = rt_arrow_out_bytes(out);
-        if (rc == 0 && !rt_memory_reserve(m, bytes - counted))
-            rc = fail_memory(m, err);
-        if (rc == 0)
-            counted = bytes;
+    for (uint64_t at = 0; at < n && rc == 0;) {
+        const unsigned char *from = rows + at * (size_t)b->state->stride;
+        size_t k = measure(b, from, (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS));
+        rc = add_batch(b, from, k, m, &counted, out, err);
+        at += k;
     }
     rt_memory_unreserve(m, counted);
     return rc;
 }
 
-static int make_batches(struct batch *b, const unsigned char *rows, uint64_t n, struct rt_memory *m,
-                        struct rt_arrow_out *out, struct hd_err *err)
+static int new_columns(struct hd_arena *a, struct maker *b, struct rt_out_column **cols)
 {
-    HD_TRY(batch_init(b, m, n, err));
-    int rc = add_batches(m, b, rows, n, out, err);
-    rt_block_free(m, &b->memory);
-    return rc;
-}
-
-static int new_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols)
-{
-    b->columns = HD_NEWN(a, struct rt_out_values, b->spec->nresult);
+    b->sizes = HD_NEWN(a, struct rt_out_size, b->spec->nresult);
+    b->to = HD_NEWN(a, struct rt_out_buffers, b->spec->nresult);
     *cols = HD_NEWN(a, struct rt_out_column, b->spec->nresult);
     return 0;
 }
 
-static int make_columns(struct hd_arena *a, struct batch *b, struct rt_out_column **cols, struct hd_err *err)
+static int make_columns(struct hd_arena *a, struct maker *b, struct rt_out_column **cols, struct hd_err *err)
 {
     int rc;
     HD_GUARDED(rc, NULL, err, new_columns(a, b, cols));
@@ -164,7 +258,7 @@ static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsign
                        struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out,
                        struct hd_err *err)
 {
-    struct batch b = {.spec = s, .state = &s->states[s->result_state], .stop = stop};
+    struct maker b = {.spec = s, .state = &s->states[s->result_state], .stop = stop};
     struct rt_out_column *cols;
     struct rt_arrow_out *o = NULL;
     HD_TRY(make_columns(a, &b, &cols, err));

@@ -8,9 +8,6 @@
 
 #include "runtime/base/fault.h"
 
-/* Offsets of Arrow's "u" are 32 bits and signed. */
-static const uint64_t max_text = INT32_MAX;
-
 enum { MAX_BUFFERS = 3, FORMAT_SIZE = 16 };
 
 /* A column of a batch: one allocation holds this struct and, behind it, its buffers. */
@@ -107,122 +104,60 @@ uint64_t rt_arrow_out_bytes(const struct rt_arrow_out *o)
     return o->bytes;
 }
 
-static size_t value_width(enum hd_type_kind k)
+/* Bytes of the buffer of values, or of offsets. */
+static size_t values_size(struct hd_type t, size_t rows)
 {
-    switch (k) {
+    switch ((enum hd_type_kind)t.kind) {
     case HD_INT32:
     case HD_FLOAT32:
-    case HD_DATE: return 4;
+    case HD_DATE: return rows * 4;
     case HD_INT64:
     case HD_TIME:
     case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_FLOAT64: return rows * 8;
+    case HD_DECIMAL: return rows * 16;
     case HD_STRING:
-    case HD_BINARY: return sizeof(struct rt_str);
-    case HD_BOOL: return 1;
+    case HD_BINARY: return (rows + 1) * 4;
+    case HD_BOOL: return (rows + 7) / 8;
     case HD_TYPE_COUNT: break;
     }
     return 0;
 }
 
-static bool is_valid(const struct rt_out_values *v, int64_t i)
-{
-    return !v->valid || v->valid[i];
-}
-
-/* Rows of a string column that fit one batch; at least 1 of n. */
-static int64_t rows_of_text(const struct rt_out_values *v, int64_t n)
-{
-    const struct rt_str *s = v->values;
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        sum += is_valid(v, i) ? s[i].n : 0;
-        if (sum > max_text)
-            return HD_MAX(i, 1);
-    }
-    return n;
-}
-
-static uint64_t text_bytes(const struct rt_out_values *v, int64_t n)
-{
-    const struct rt_str *s = v->values;
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += is_valid(v, i) ? s[i].n : 0;
-    return sum;
-}
-
-static void put_validity(struct out_array *a, uint8_t *bits, const struct rt_out_values *v, int64_t n)
-{
-    a->buffers[0] = bits;
-    for (int64_t i = 0; i < n; i++) {
-        bits[i >> 3] |= (uint8_t)((v->valid[i] != 0) << (i & 7));
-        a->a.null_count += !v->valid[i];
-    }
-}
-
-static void put_texts(int32_t *offsets, char *bytes, const struct rt_out_values *v, int64_t n)
-{
-    const struct rt_str *s = v->values;
-    int32_t at = 0;
-    offsets[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (is_valid(v, i) && s[i].n) {
-            memcpy(bytes + at, s[i].p, s[i].n);
-            at += (int32_t)s[i].n;
-        }
-        offsets[i + 1] = at;
-    }
-}
-
-static void put_bits(uint8_t *bits, const uint8_t *v, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        bits[i >> 3] |= (uint8_t)((v[i] != 0) << (i & 7));
-}
-
 /* Buffers lie behind the struct, each at a multiple of 64 bytes as Arrow recommends. */
-static struct out_array *copy_column(struct rt_arrow_out *o, const struct column *x, const struct rt_out_values *v,
-                                     int64_t n)
+static struct out_array *new_array(struct rt_arrow_out *o, struct hd_type t, int64_t n, struct rt_out_size s,
+                                   struct rt_out_buffers *to)
 {
-    size_t rows = (size_t)n, bitmap = v->valid ? hd_align_up((rows + 7) / 8, 64) : 0;
-    bool text = hd_type_is_text(x->type);
-    size_t data = text                      ? (rows + 1) * 4
-                  : x->type.kind == HD_BOOL ? (rows + 7) / 8
-                                            : rows * value_width((enum hd_type_kind)x->type.kind);
-    size_t head = hd_align_up(sizeof(struct out_array), 64);
-    data = hd_align_up(data, 64);
-    size_t size = head + bitmap + data + (text ? (size_t)text_bytes(v, n) : 0) + 64;
+    bool text = hd_type_is_text(t);
+    size_t head = hd_align_up(sizeof(struct out_array), 64), rows = (size_t)n;
+    size_t bitmap = s.nulls ? hd_align_up((rows + 7) / 8, 64) : 0, data = hd_align_up(values_size(t, rows), 64);
+    size_t size = head + bitmap + data + (text ? (size_t)s.text : 0) + 64;
     struct out_array *a = NULL;
     if (hd_fault(HD_FAULT_ALLOC) || posix_memalign((void **)&a, 64, size) != 0)
         return NULL;
     o->bytes += size;
-    memset(a, 0, head + bitmap + (x->type.kind == HD_BOOL ? data : 0));
+    memset(a, 0, head + bitmap + (t.kind == HD_BOOL ? data : 0));
     char *p = (char *)a + head;
+    *to = (struct rt_out_buffers){.values = p + bitmap,
+                                  .valid = s.nulls ? (uint8_t *)p : NULL,
+                                  .text = text ? p + bitmap + data : NULL,
+                                  .null_count = &a->a.null_count};
+    a->buffers[0] = to->valid;
+    a->buffers[1] = to->values;
+    a->buffers[2] = to->text;
     a->a = (struct ArrowArray){.length = n, .n_buffers = text ? 3 : 2, .buffers = a->buffers};
-    if (v->valid)
-        put_validity(a, (uint8_t *)p, v, n);
-    p += bitmap;
-    a->buffers[1] = p;
-    a->buffers[2] = text ? p + data : NULL;
-    if (text)
-        put_texts((int32_t *)(void *)p, p + data, v, n);
-    else if (x->type.kind == HD_BOOL)
-        put_bits((uint8_t *)p, v->values, n);
-    else if (n)
-        memcpy(p, v->values, rows * value_width((enum hd_type_kind)x->type.kind));
     return a;
 }
 
-static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v, struct hd_err *err)
+int rt_arrow_out_begin(struct rt_arrow_out *o, int64_t rows, const struct rt_out_size *sizes, struct rt_out_buffers *to,
+                       struct hd_err *err)
 {
     struct batch *b = hd_try_calloc(1, sizeof *b + (size_t)o->ncols * sizeof *b->cols);
     if (!b)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
     b->rows = rows;
     for (int c = 0; c < o->ncols; c++) {
-        b->cols[c] = copy_column(o, &o->cols[c], &v[c], rows);
+        b->cols[c] = new_array(o, o->cols[c].type, rows, sizes[c], &to[c]);
         if (b->cols[c])
             continue;
         free_batch(b, o->ncols);
@@ -231,36 +166,6 @@ static int add_batch(struct rt_arrow_out *o, int64_t rows, const struct rt_out_v
     *o->last = b;
     o->last = &b->next;
     return 0;
-}
-
-/* The same columns from row `from` on. */
-static void skip_rows(const struct rt_arrow_out *o, const struct rt_out_values *v, int64_t from,
-                      struct rt_out_values *out)
-{
-    for (int c = 0; c < o->ncols; c++) {
-        size_t width = value_width((enum hd_type_kind)o->cols[c].type.kind);
-        out[c].values = (const char *)v[c].values + (size_t)from * width;
-        out[c].valid = v[c].valid ? v[c].valid + from : NULL;
-    }
-}
-
-int rt_arrow_out_add(struct rt_arrow_out *o, int64_t rows, const struct rt_out_values *v, struct hd_err *err)
-{
-    struct rt_out_values *rest = hd_try_malloc((size_t)o->ncols * sizeof *rest);
-    if (!rest)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    int rc = 0;
-    for (int64_t from = 0; rc == 0 && from < rows;) {
-        int64_t n = rows - from;
-        skip_rows(o, v, from, rest);
-        for (int c = 0; c < o->ncols; c++)
-            if (hd_type_is_text(o->cols[c].type))
-                n = rows_of_text(&rest[c], n);
-        rc = add_batch(o, n, rest, err);
-        from += n;
-    }
-    free(rest);
-    return rc;
 }
 
 /* ---- schema --------------------------------------------------------------------------------- */

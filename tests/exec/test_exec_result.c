@@ -1,6 +1,7 @@
 /* Finished rows as an Arrow stream. */
 #include "tests/exec/exec_fixture.h"
 
+#include "runtime/base/fault.h"
 #include "runtime/exec/keys.h"
 #include "include/heddle.h" /* of it, the Arrow structs only */
 
@@ -151,6 +152,52 @@ static void a_stream_outlives_everything(void **state)
     }
 }
 
+/* Bytes that a consumer sees, each buffer filled up to 64 bytes as Arrow has it. */
+static uint64_t bytes_of(const struct ArrowArray *a)
+{
+    static const size_t bits[NCOLS] = {1, 32, 64, 128, 64, 32, 64, 32, 32};
+    uint64_t sum = 0;
+    for (int c = 0; c < NCOLS; c++) {
+        const struct ArrowArray *x = a->children[c];
+        size_t rows = (size_t)a->length, ends = x->n_buffers == 3;
+        sum += ((rows + ends) * bits[c] + 511) / 512 * 64 + (x->buffers[0] ? (rows + 511) / 512 * 64 : 0);
+        sum += ends ? (size_t)((const int32_t *)x->buffers[1])[rows] : 0;
+    }
+    return sum;
+}
+
+/* Rows become columns once: what is allocated is one block a column that the consumer gets, and two small ones a batch, and
+ * no memory is taken but for these. */
+static void rows_are_moved_once(void **state)
+{
+    enum { BATCHES = 2, ROWS = 65536 * BATCHES, HEAD = 256 };
+    struct fx f;
+    struct typed c;
+    struct rt_result_column cols[NCOLS];
+    struct ArrowArrayStream s;
+    struct ArrowArray a;
+    uint64_t n, seen = 0;
+    (void)state;
+    make(&f, &c, ROWS, cols);
+    fx_rows(&f, 0, &n);
+    uint64_t before = f.memory.used;
+    f.memory.peak = before;
+    assert_true(hd_fault_arm("alloc:1000000"));
+    assert_int_equal(rt_result_stream(f.result, &s, &f.err), 0);
+    uint64_t calls = hd_fault_calls(HD_FAULT_ALLOC);
+    hd_fault_arm(NULL);
+    assert_true(calls <= BATCHES * (NCOLS + 1) + 2 + NCOLS + 4);
+    uint64_t taken = f.memory.peak - before;
+    for (int k = 0; k < BATCHES; k++) {
+        assert_int_equal(s.get_next(&s, &a), 0);
+        seen += bytes_of(&a);
+        a.release(&a);
+    }
+    assert_true(taken >= seen && taken <= seen + BATCHES * NCOLS * HEAD);
+    s.release(&s);
+    fx_release(&f);
+}
+
 static void the_memory_limit_covers_batches(void **state)
 {
     struct fx f;
@@ -171,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_outlives_everything),
+        cmocka_unit_test(rows_are_moved_once),
         cmocka_unit_test(the_memory_limit_covers_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
