@@ -133,7 +133,9 @@ struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct f
     bring(d, n, &left, &right);
     dist_work(d, &left, dist_rows(d, left.node));
     dist_work(d, &right, dist_rows(d, right.node));
-    struct cJSON *v = dist_over(d->a, op, "left", left.op, "right", NULL);
+    /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
+    struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
+                                     : dist_over(d->a, op, "left", left.op, "right", NULL);
     fe_put(v, "right", right.op);
     struct dist_rel out = {.op = v, .node = n, .split = left.split || right.split, .plain = left.plain && right.plain};
     out.way = left.split ? left.way : right.way;

@@ -59,6 +59,9 @@ def check(con, case, workers, total):
         total["of free outcome"] += 1  # docs/plan.md: which rows a limit takes, whether a value is computed that nobody reads
         return None
     want = outcome(lambda: statement.run(case.params).arrow())
+    if isinstance(want, heddle.UserError):
+        total["refused"] += 1  # likewise, known when it runs; fragments have no strategies
+        return None
     for n in workers:
         document = statement.fragments(n, case.params)
         got = outcome(lambda: fragments.run_here(con, document))
