@@ -218,6 +218,8 @@ struct plan_bytes {
 static int read_bytes(struct heddle_statement *s, struct plan_bytes p, struct fe_plan **plan, struct hd_err *err)
 {
     const struct fe_catalog *cat = &s->tables->cat;
+    s->source_size = p.any ? p.size : strlen(p.bytes);
+    s->source = hd_dup(&s->arena, p.bytes, s->source_size);
     return p.any ? fe_plan_read_any(&s->arena, p.bytes, p.size, cat, plan, err)
                  : fe_plan_read(&s->arena, p.bytes, cat, plan, err);
 }

@@ -100,6 +100,8 @@ struct heddle_statement {
     struct api_engine *engine;
     struct hd_arena arena; /* of the plan */
     struct fe_plan *plan;
+    const void *source; /* the bytes that it was read from */
+    size_t source_size;
     const struct api_backend *backend; /* that it runs on; with automatic.on until the next choice */
     struct api_program *program; /* for that backend, one of `programs`; NULL: nothing was planned yet */
     struct api_program *programs[PL_SIDES];

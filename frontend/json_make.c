@@ -2,6 +2,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "runtime/base/guard.h"
+
 static struct cJSON *make(struct hd_arena *a, int type)
 {
     struct cJSON *v = HD_NEW(a, struct cJSON);
@@ -90,6 +92,16 @@ struct cJSON *fe_next_json(const struct cJSON *v)
     return v->next;
 }
 
+const char *fe_key_of(const struct cJSON *member)
+{
+    return member->string;
+}
+
+bool fe_is_list(const struct cJSON *v)
+{
+    return cJSON_IsArray(v);
+}
+
 const char *fe_text_of(const struct cJSON *v)
 {
     return v->valuestring;
@@ -102,6 +114,36 @@ struct cJSON *fe_copy_json(struct hd_arena *a, const struct cJSON *v)
     for (const struct cJSON *m = v->child; m; m = m->next)
         fe_push(copy, fe_copy_json(a, m));
     return copy;
+}
+
+struct cJSON *fe_own_json(struct hd_arena *a, const struct cJSON *v)
+{
+    struct cJSON *copy = hd_dup(a, v, sizeof *v);
+    copy->child = copy->next = copy->prev = NULL;
+    copy->string = v->string ? hd_strdup(a, v->string) : NULL;
+    copy->valuestring = v->valuestring ? hd_strdup(a, v->valuestring) : NULL;
+    for (const struct cJSON *m = v->child; m; m = m->next)
+        fe_push(copy, fe_own_json(a, m));
+    return copy;
+}
+
+static void drop_text(void *text)
+{
+    cJSON_free(text);
+}
+
+int fe_print_json(const struct cJSON *v, struct hd_strbuf *out, struct hd_err *err)
+{
+    struct hd_cleanup guarded = {0};
+    char *text = cJSON_Print(v);
+    if (!text)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    hd_cleanup_add(&guarded, drop_text, text);
+    hd_strbuf_adds(out, text);
+    hd_strbuf_addc(out, '\n');
+    hd_cleanup_drop(&guarded);
+    cJSON_free(text);
+    return 0;
 }
 
 bool fe_same_json(const struct cJSON *a, const struct cJSON *b)

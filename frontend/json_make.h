@@ -4,6 +4,8 @@
 #define HEDDLE_FRONTEND_JSON_MAKE_H
 
 #include "runtime/base/arena.h"
+#include "runtime/base/err.h"
+#include "runtime/base/strbuf.h"
 
 struct cJSON;
 
@@ -26,9 +28,15 @@ const char *fe_member_text(const struct cJSON *object, const char *key);
 /* Elements of a list, members of an object. */
 struct cJSON *fe_first_json(const struct cJSON *v);
 struct cJSON *fe_next_json(const struct cJSON *v);
+const char *fe_key_of(const struct cJSON *member);
+bool fe_is_list(const struct cJSON *v);
 /* Of a string. */
 const char *fe_text_of(const struct cJSON *v);
 struct cJSON *fe_copy_json(struct hd_arena *a, const struct cJSON *v);
+/* The same, with texts of its own. */
+struct cJSON *fe_own_json(struct hd_arena *a, const struct cJSON *v);
+/* As text, with a line feed behind it. */
+int fe_print_json(const struct cJSON *v, struct hd_strbuf *out, struct hd_err *err);
 bool fe_same_json(const struct cJSON *a, const struct cJSON *b);
 
 #endif

@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "frontend/json_make.h"
 #include "frontend/plan_read.h"
 #include "frontend/substrait.h"
 #include "frontend/substrait_binary.h"
@@ -84,33 +85,14 @@ int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const s
     return rc;
 }
 
-static void drop_text(void *text)
-{
-    cJSON_free(text);
-}
-
-static int print(const struct cJSON *v, struct hd_strbuf *out, struct hd_err *err)
-{
-    struct hd_cleanup guarded = {0};
-    char *text = cJSON_Print(v);
-    if (!text)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    hd_cleanup_add(&guarded, drop_text, text);
-    hd_strbuf_adds(out, text);
-    hd_strbuf_addc(out, '\n');
-    hd_cleanup_drop(&guarded);
-    cJSON_free(text);
-    return 0;
-}
-
 static int write(const struct document *d, enum fe_plan_form to, struct hd_strbuf *out, struct hd_err *err)
 {
     if (to == FE_FORM_JSON)
-        return print(d->root.item, out, err);
+        return fe_print_json(d->root.item, out, err);
     if (!d->substrait)
         return HD_FAIL(err, UNSUPPORTED, "$", "a plan of Heddle's is not written as Substrait");
     return to == FE_FORM_SUBSTRAIT ? sub_write_binary(d->reader.arena, d->substrait, out, err)
-                                   : print(d->substrait, out, err);
+                                   : fe_print_json(d->substrait, out, err);
 }
 
 int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, struct hd_strbuf *out,
@@ -120,6 +102,16 @@ int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_
     int rc = open_document(&d, a, bytes, size, err);
     if (rc == 0)
         rc = write(&d, to, out, err);
+    fe_json_close(&d.reader);
+    return rc;
+}
+
+int fe_plan_tree(struct hd_arena *a, const void *bytes, size_t size, const struct cJSON **out, struct hd_err *err)
+{
+    struct document d;
+    int rc = open_document(&d, a, bytes, size, err);
+    if (rc == 0)
+        *out = fe_own_json(a, d.root.item);
     fe_json_close(&d.reader);
     return rc;
 }

@@ -322,6 +322,10 @@ HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct Arrow
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, physical, pipelines, spec, backend, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
+/* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
+ * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md
+ * describes. Nothing runs. */
+HEDDLE_API int heddle_plan_fragments(heddle_statement *s, int workers, char **json, heddle_error **err);
 /* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
  * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes" (of a CPU),"pipelines":[...],"states":[...]}

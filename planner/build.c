@@ -423,7 +423,8 @@ void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read)
 /* Values are compared as they are stored. */
 static bool is_searched(const struct fe_table_column *c)
 {
-    return c->storage == FE_STORE_INT && c->factor == 1 && c->width <= 8 && c->facts.nulls == 0;
+    bool number = c->storage == FE_STORE_INT && c->type.kind != HD_BOOL;
+    return number && c->factor == 1 && c->width <= 8 && c->facts.nulls == 0;
 }
 
 bool pl_children_are_sorted(const struct fe_table *t, int fk, int column)

@@ -3,7 +3,7 @@
 # Does nothing, in a fraction of a second, where all is there. docs/dependencies.md says what
 # each package is for.
 #
-#   scripts/setup.sh [build|test]      build: only what compiling needs; default: test
+#   scripts/setup.sh [build|test|ray]  build: only what compiling needs; default: test; ray: also build/venv-ray
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -44,7 +44,7 @@ packages() {
     llvm=$(llvm_version)
     printf '%s\n' gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libxxhash-dev \
         "llvm-$llvm-dev"
-    [ "$1" = test ] || return 0
+    [ "$1" != build ] || return 0
     printf '%s\n' g++ ccache libcmocka-dev "clang-$llvm" "libclang-rt-$llvm-dev" python3 python3-venv \
         binutils valgrind dpkg-dev libzstd-dev zlib1g-dev
     if is_debian; then echo chromium-headless-shell; fi # Ubuntu's packages hold none
@@ -71,28 +71,31 @@ install_packages() {
         "${missing[@]}" >/dev/null
 }
 
-# Python packages of the tests, in build/venv; the stamp is the list they were installed from.
+# install_venv VENV LIST: Python packages in a virtual environment; the stamp is the list they were installed from.
 install_venv() {
-    local venv=build/venv
-    if [ -x "$venv/bin/python" ] && cmp -s scripts/requirements.txt "$venv/installed.txt"; then
+    local venv=$1 list=$2
+    if [ -x "$venv/bin/python" ] && cmp -s "$list" "$venv/installed.txt"; then
         return 0
     fi
     say "installing Python packages into $venv"
     mkdir -p build
     python3 -m venv "$venv"
-    "$venv/bin/pip" install -q --disable-pip-version-check -r scripts/requirements.txt
-    cp scripts/requirements.txt "$venv/installed.txt"
+    "$venv/bin/pip" install -q --disable-pip-version-check -r "$list"
+    cp "$list" "$venv/installed.txt"
 }
 
 what=${1:-test}
 case "$what" in
-build | test) ;;
+build | test | ray) ;;
 *)
-    echo "usage: scripts/setup.sh [build|test]" >&2
+    echo "usage: scripts/setup.sh [build|test|ray]" >&2
     exit 2
     ;;
 esac
 install_packages "$what"
-if [ "$what" = test ]; then
-    install_venv
+if [ "$what" != build ]; then
+    install_venv build/venv scripts/requirements.txt
+fi
+if [ "$what" = ray ]; then
+    install_venv build/venv-ray scripts/requirements-ray.txt
 fi

@@ -8,9 +8,11 @@ static int explain_statement(const struct cli_args *a, heddle_statement *s, stru
     char *text;
     heddle_error *e = NULL;
     const char *stages = cli_given(a, CLI_DUMP) ? cli_text(a, CLI_DUMP) : "plan,pipelines";
-    if (cli_bind_params(a, s, err))
+    if (cli_exclude(a, CLI_DUMP, CLI_FRAGMENTS, err) || cli_bind_params(a, s, err))
         return -1;
-    if (heddle_explain(s, stages, &text, &e))
+    int rc = cli_given(a, CLI_FRAGMENTS) ? heddle_plan_fragments(s, (int)cli_count(a, CLI_FRAGMENTS, 1), &text, &e)
+                                         : heddle_explain(s, stages, &text, &e);
+    if (rc)
         return cli_adopt(err, e);
     fputs(text, stdout);
     heddle_free(text);
@@ -46,9 +48,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,         CLI_DUMP,      CLI_TIER,      CLI_PARAM,   CLI_BACKEND, CLI_BALANCE,
-    CLI_FWS,        CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_THREADS, CLI_MEMORY,  CLI_TEMP,
-    CLI_TEMP_LIMIT, CLI_TRUST,     CLI_NO_MMAP,   CLI_DEVICE,  CLI_VERBOSE, CLI_HELP,
+    CLI_DB,    CLI_DUMP,      CLI_FRAGMENTS, CLI_TIER,    CLI_PARAM,  CLI_BACKEND, CLI_BALANCE,
+    CLI_FWS,   CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_THREADS, CLI_MEMORY, CLI_TEMP,    CLI_TEMP_LIMIT,
+    CLI_TRUST, CLI_NO_MMAP,   CLI_DEVICE,    CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_explain = {
@@ -59,7 +61,11 @@ const struct cli_command cli_explain = {
              "JSON or binary) goes through, without running it. The default is --dump plan,pipelines.\n"
              "\n"
              "  heddle explain q3.json --db tpch1\n"
-             "  heddle explain q3.json --db tpch1 --dump llvm-opt",
+             "  heddle explain q3.json --db tpch1 --dump llvm-opt\n"
+             "\n"
+             "With --fragments it is cut for several machines that have the database each (docs/scale.md).\n"
+             "\n"
+             "  heddle explain q3.json --db tpch1 --fragments 4",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

@@ -28,8 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[:1] and arguments[0] in PROGRAM:
         os.execv(program(), ["heddle", *arguments])
     options = _parser().parse_args(arguments)
+    return guarded(options.run, options)
+
+
+def guarded(run, options) -> int:
+    """The exit status of run(options), whose error is printed."""
     try:
-        return options.run(options) or 0
+        return run(options) or 0
     except heddle.Error as e:
         print(f"heddle: error: {e}", file=sys.stderr)
         return 2 if isinstance(e, (heddle.UserError, heddle.UnsupportedError)) else 3 if isinstance(e, heddle.ResourceError) else 1

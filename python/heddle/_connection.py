@@ -356,6 +356,12 @@ class Statement:
             handle = self._bind(params, named)
             return native.text(native.lib.heddle_explain, handle, stages.encode()).rstrip("\n")
 
+    def fragments(self, workers: int, params: Params = None, **named: Any) -> dict:
+        """The plan, cut for so many workers that have the database each: plans for each of them (docs/scale.md)."""
+        with self._lock:
+            handle = self._bind(params, named)
+            return json.loads(native.text(native.lib.heddle_plan_fragments, handle, workers))
+
     def cancel(self) -> None:
         """From another thread: what runs, or else what is run next, raises `Cancelled`."""
         native.lib.heddle_statement_cancel(self._owner.get())

@@ -131,7 +131,7 @@ _PROTOTYPES = {
     "heddle_statement_new": (c_int, [P, P, P, ERR]), "heddle_statement_prepare_plan": (c_int, [P, c_char_p, c_size_t, ERR]),
     "heddle_statement_free": (None, [P]), "heddle_bind_json": (c_int, [P, c_char_p, ERR]),
     "heddle_execute": (c_int, [P, P, ERR]), "heddle_statement_cancel": (None, [P]),
-    "heddle_explain": (c_int, [P, c_char_p, P, ERR]), "heddle_statement_report": (c_int, [P, P, ERR]),
+    "heddle_plan_fragments": (c_int, [P, c_int, P, ERR]), "heddle_explain": (c_int, [P, c_char_p, P, ERR]), "heddle_statement_report": (c_int, [P, P, ERR]),
 }
 for _name, (_result, _arguments) in _PROTOTYPES.items():
     _f = getattr(lib, _name)

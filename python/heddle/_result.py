@@ -32,9 +32,9 @@ class Result:
     [(1, 'x'), (2, None)]
     """
 
-    def __init__(self, stream: native.Stream, report: str, statement):
-        self._stream: native.Stream | None = stream  # until it is taken
-        self._table = None
+    def __init__(self, stream: native.Stream | None, report: str, statement, table=None):
+        self._stream = stream  # until it is taken
+        self._table = table
         self._report = report
         self._statement = statement
 

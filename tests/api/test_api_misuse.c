@@ -392,6 +392,15 @@ CALL(heddle_explain)
     heddle_statement_free(s);
     return rc;
 }
+CALL(heddle_plan_fragments)
+{
+    char *json = NULL;
+    heddle_statement *s = new_statement();
+    int rc = heddle_plan_fragments(ARG(0, s), 2, ARG(1, &json), err);
+    heddle_free(json);
+    heddle_statement_free(s);
+    return rc;
+}
 CALL(heddle_statement_report)
 {
     char *json = NULL;
@@ -452,6 +461,7 @@ CALL(heddle_statement_report)
     X(heddle_statement_execute_device, "!!") \
     X(heddle_statement_cancel, "o") \
     X(heddle_explain, "!o!") \
+    X(heddle_plan_fragments, "!!") \
     X(heddle_statement_report, "!!")
 
 static const struct row {

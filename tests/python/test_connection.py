@@ -108,6 +108,12 @@ class Tables(unittest.TestCase):
                 change()
         self.assertEqual(con.rows("nation"), 25)
 
+    def test_bools_in_order_are_compared(self):
+        con = heddle.connect()
+        con.register("t", {"b": [False, False, True], "x": [1, 2, 3]})
+        for condition, rows in [("b = true", [3]), ("b < true", [1, 2]), ("b between false and false", [1, 2]), ("b >= false", [1, 2, 3])]:
+            self.assertEqual(sorted(x for _, x in con.run(plan(scan("t", filter=condition)))), rows, condition)
+
     def test_a_table_that_is_refused_leaves_the_old_one(self):
         self.con.register("t", {"a": [1]})
         with self.assertRaises(heddle.Error):

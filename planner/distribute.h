@@ -1,0 +1,22 @@
+/* Cuts a plan into fragments for several workers, each of which has the whole database: plans of their own, which any
+ * engine of Heddle's plans can run. docs/scale.md says what is distributed how. */
+#ifndef HEDDLE_PLANNER_DISTRIBUTE_H
+#define HEDDLE_PLANNER_DISTRIBUTE_H
+
+#include "planner/distribute_scheme.h"
+
+struct cJSON;
+
+struct pl_distribute_options {
+    int workers;
+    pl_value_fn value;
+    /* As in struct pl_options. */
+    int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
+};
+
+/* plan: the typed plan of the tree, with values for its parameters. The document lives in the arena. */
+int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct cJSON *tree,
+                  const struct fe_catalog *cat, const struct pl_distribute_options *opt, struct cJSON **out,
+                  struct hd_err *err);
+
+#endif

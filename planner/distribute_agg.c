@@ -1,0 +1,311 @@
+/* A grouping of rows that are spread over workers. Where one of its keys says on which worker a row is, each worker has
+ * whole groups. Else each groups what it has (the partial step), and one worker groups those groups (the final one):
+ *
+ *   count, count_if     counts, which are added up
+ *   sum                 sums in the widest type, which are added up
+ *   avg                 sums and counts
+ *   min, max, bool_*, bit_*   the same function again
+ *   arg_min, arg_max    the argument and the value that it is nearest by, then the same function again
+ *   distinct            the argument is a key of the partial step
+ *
+ * What no such step can say (quantiles, variances, functions of rows in an order, sums that might leave the widest type
+ * on a worker and not as a whole) is computed of all rows of a group: they are shuffled by a key, or one worker has all. */
+#include "planner/distribute_agg.h"
+
+#include <string.h>
+
+#include "frontend/json_make.h"
+#include "planner/typed_range.h"
+
+/* The columns of n, whose keys have those values, that say on which worker a row is; NULL: none does. */
+static bool *by_keys(struct dist *d, const struct dist_rel *in, const struct fe_node *n, int nkeys,
+                     struct fe_expr *const *keys)
+{
+    bool *by = HD_NEWN(d->a, bool, n->ncols + 1), any = false;
+    for (int i = 0; i < nkeys; i++)
+        if (keys[i]->op == FE_COL && in->by[keys[i]->col])
+            any = by[i] = true;
+    return any ? by : NULL;
+}
+
+/* ---- which functions can be computed in two steps ---------------------------------------------------------------- */
+
+/* No worker's sum leaves 38 digits: of values below 10^20 it would take 10^18 rows. */
+static bool sum_is_safe(const struct dist *d, const struct fe_node *input, const struct fe_expr *arg)
+{
+    if (arg->type.kind != HD_DECIMAL)
+        return true;
+    struct pl_range r = pl_typed_range(d->plan, input, arg);
+    return r.known && r.lo > -hd_pow10(20) && r.hi < hd_pow10(20);
+}
+
+static bool in_two_steps(const struct dist *d, const struct fe_node *input, const struct fe_agg *g)
+{
+    switch (g->fn) {
+    case FE_AGG_COUNT_STAR:
+    case FE_AGG_COUNT:
+    case FE_AGG_MIN:
+    case FE_AGG_MAX:
+    case FE_AGG_BIT_OR:
+    case FE_AGG_BIT_XOR:
+    case FE_AGG_BIT_AND:
+    case FE_AGG_COUNT_IF:
+    case FE_AGG_BOOL_AND:
+    case FE_AGG_BOOL_OR:
+    case FE_AGG_GROUPING: return true;
+    case FE_AGG_SUM:
+    case FE_AGG_AVG: return g->distinct || sum_is_safe(d, input, g->arg);
+    case FE_AGG_ARG_MIN:
+    case FE_AGG_ARG_MAX: return g->by->type.kind != HD_BOOL;
+#define T_AGG(id, ...)
+#define T_MOMENT(id, ...)  case FE_AGG_##id:
+#define T_ORDERED(id, ...) case FE_AGG_##id:
+#include "frontend/aggs.def"
+    case FE_AGG_ANY:
+    case FE_AGG_COUNT_OF: break;
+    }
+    return false;
+}
+
+static bool all_in_two_steps(const struct dist *d, const struct fe_node *n)
+{
+    for (int i = 0; i < n->u.agg.naggs; i++)
+        if (!in_two_steps(d, n->inputs[0], &n->u.agg.aggs[i]))
+            return false;
+    return true;
+}
+
+/* ---- the two steps ------------------------------------------------------------------------------------------------- */
+
+struct steps {
+    struct dist *d;
+    const struct fe_node *node;
+    struct cJSON *keys, *partial; /* of the partial step */
+    struct cJSON *final; /* functions of the final one */
+    struct cJSON *exprs; /* what is made of both, column by column */
+    bool computes; /* some expression is more than a column */
+};
+
+/* {"fn", "arg", "as"}; arg may be NULL. */
+static struct cJSON *function(struct hd_arena *a, const char *fn, struct cJSON *arg, const char *as)
+{
+    struct cJSON *v = dist_name(a, "fn", fn);
+    if (arg)
+        fe_put(v, "arg", arg);
+    fe_put(v, "as", fe_make_string(a, as));
+    return v;
+}
+
+static struct cJSON *copy(struct hd_arena *a, const struct cJSON *op, const char *key)
+{
+    return fe_copy_json(a, fe_member(op, key));
+}
+
+/* Of the rows for which the function's own filter is true. */
+static void push_partial(struct steps *s, const struct cJSON *agg, struct cJSON *f)
+{
+    if (fe_member(agg, "filter"))
+        fe_put(f, "filter", copy(s->d->a, agg, "filter"));
+    fe_push(s->partial, f);
+}
+
+static void push_expr(struct steps *s, struct cJSON *expr, const char *name)
+{
+    s->computes = true;
+    fe_push(s->exprs, dist_as(s->d->a, expr, name));
+}
+
+/* The column `part` holds counts. */
+static struct cJSON *total(struct hd_arena *a, const char *part)
+{
+    struct cJSON *v = dist_apply(a, "coalesce", dist_col(a, part), fe_make_string(a, "0"));
+    return dist_cast(a, v, hd_type_of(HD_INT64));
+}
+
+static void count(struct steps *s, const struct cJSON *agg, const char *name)
+{
+    struct hd_arena *a = s->d->a;
+    struct cJSON *arg = fe_member(agg, "arg") ? copy(a, agg, "arg") : NULL;
+    push_partial(s, agg, function(a, fe_member_text(agg, "fn"), arg, name));
+    fe_push(s->final, function(a, "sum", dist_col(a, name), name));
+    push_expr(s, total(a, name), name);
+}
+
+/* A sum of an int32 is an int64, which may overflow on a worker: there it is that of an int64, of 38 digits. */
+static struct cJSON *summed(struct steps *s, const struct cJSON *agg, const struct fe_agg *g)
+{
+    struct cJSON *arg = copy(s->d->a, agg, "arg");
+    return g->arg->type.kind == HD_INT32 ? dist_cast(s->d->a, arg, hd_type_of(HD_INT64)) : arg;
+}
+
+static void sum(struct steps *s, const struct cJSON *agg, const struct fe_agg *g, const char *name)
+{
+    struct hd_arena *a = s->d->a;
+    push_partial(s, agg, function(a, "sum", summed(s, agg, g), name));
+    fe_push(s->final, function(a, "sum", dist_col(a, name), name));
+    if (g->arg->type.kind == HD_INT32)
+        push_expr(s, dist_cast(a, dist_col(a, name), g->type), name);
+    else
+        fe_push(s->exprs, fe_make_string(a, name));
+}
+
+/* Of no values: NULL, before anything is divided. */
+static void avg(struct steps *s, const struct cJSON *agg, const struct fe_agg *g, const struct fe_column *column)
+{
+    struct hd_arena *a = s->d->a;
+    const char *name = column->name, *rows = hd_asprintf(a, "%s#rows", name);
+    push_partial(s, agg, function(a, "sum", summed(s, agg, g), name));
+    push_partial(s, agg, function(a, "count", copy(a, agg, "arg"), rows));
+    fe_push(s->final, function(a, "sum", dist_col(a, name), name));
+    fe_push(s->final, function(a, "sum", dist_col(a, rows), rows));
+    struct cJSON *n = hd_type_is_float(g->type) ? dist_cast(a, dist_col(a, rows), g->type) : dist_col(a, rows);
+    struct cJSON *mean = dist_cast(a, dist_apply(a, "/", dist_col(a, name), n), g->type);
+    if (column->nullable)
+        mean = dist_apply(a, "case", dist_apply(a, ">", dist_col(a, rows), fe_make_string(a, "0")), mean);
+    push_expr(s, mean, name);
+}
+
+static void nearest(struct steps *s, const struct cJSON *agg, const struct fe_agg *g, const char *name)
+{
+    struct hd_arena *a = s->d->a;
+    const char *by = hd_asprintf(a, "%s#by", name), *fn = fe_member_text(agg, "fn");
+    struct cJSON *f = function(a, fn, copy(a, agg, "arg"), name);
+    fe_put(f, "by", copy(a, agg, "by"));
+    push_partial(s, agg, f);
+    push_partial(s, agg, function(a, g->fn == FE_AGG_ARG_MIN ? "min" : "max", copy(a, agg, "by"), by));
+    f = function(a, fn, dist_col(a, name), name);
+    fe_put(f, "by", dist_col(a, by));
+    fe_push(s->final, f);
+    fe_push(s->exprs, fe_make_string(a, name));
+}
+
+static void again(struct steps *s, const struct cJSON *agg, const char *name)
+{
+    struct hd_arena *a = s->d->a;
+    push_partial(s, agg, function(a, fe_member_text(agg, "fn"), copy(a, agg, "arg"), name));
+    fe_push(s->final, function(a, fe_member_text(agg, "fn"), dist_col(a, name), name));
+    fe_push(s->exprs, fe_make_string(a, name));
+}
+
+/* The argument, NULL where the function's filter is not true, which no distinct function counts. */
+static void distinct(struct steps *s, const struct cJSON *agg, const char *name)
+{
+    struct hd_arena *a = s->d->a;
+    const char *value = hd_asprintf(a, "%s#value", name);
+    struct cJSON *arg = copy(a, agg, "arg");
+    if (fe_member(agg, "filter"))
+        arg = dist_apply(a, "case", copy(a, agg, "filter"), arg);
+    fe_push(s->keys, dist_as(a, arg, value));
+    struct cJSON *f = function(a, fe_member_text(agg, "fn"), dist_col(a, value), name);
+    fe_put(f, "distinct", fe_make_bool(a, true));
+    fe_push(s->final, f);
+    fe_push(s->exprs, fe_make_string(a, name));
+}
+
+static void add_function(struct steps *s, const struct cJSON *agg, int i)
+{
+    const struct fe_agg *g = &s->node->u.agg.aggs[i];
+    const struct fe_column *column = &s->node->cols[s->node->u.agg.nkeys + i];
+    if (g->fn == FE_AGG_GROUPING) {
+        fe_push(s->final, fe_copy_json(s->d->a, agg));
+        fe_push(s->exprs, fe_make_string(s->d->a, column->name));
+    } else if (g->distinct) {
+        distinct(s, agg, column->name);
+    } else if (g->fn == FE_AGG_COUNT_STAR || g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_IF) {
+        count(s, agg, column->name);
+    } else if (g->fn == FE_AGG_SUM) {
+        sum(s, agg, g, column->name);
+    } else if (g->fn == FE_AGG_AVG) {
+        avg(s, agg, g, column);
+    } else if (g->fn == FE_AGG_ARG_MIN || g->fn == FE_AGG_ARG_MAX) {
+        nearest(s, agg, g, column->name);
+    } else {
+        again(s, agg, column->name);
+    }
+}
+
+static void push_keys(struct steps *s, struct cJSON *list)
+{
+    for (int i = 0; i < s->node->u.agg.nkeys; i++)
+        fe_push(list, fe_make_string(s->d->a, s->node->cols[i].name));
+}
+
+static struct cJSON *partial_op(struct steps *s, struct dist_rel in)
+{
+    struct cJSON *v = dist_new_op(s->d->a, "aggregate", in.op);
+    fe_put(v, "keys", s->keys);
+    fe_put(v, "aggs", s->partial);
+    return v;
+}
+
+static struct cJSON *final_op(struct steps *s, const struct cJSON *op, struct cJSON *input)
+{
+    struct hd_arena *a = s->d->a;
+    struct cJSON *keys = fe_make_list(a), *v;
+    push_keys(s, keys);
+    v = dist_over(a, op, "input", input, "keys", "aggs", NULL); /* keeps the sets */
+    fe_put(v, "keys", keys);
+    fe_put(v, "aggs", s->final);
+    if (!s->computes)
+        return v;
+    v = dist_new_op(a, "project", v);
+    fe_put(v, "exprs", s->exprs);
+    return v;
+}
+
+/* Columns of the partial step are those of its functions: all are read. */
+static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
+{
+    struct hd_arena *a = d->a;
+    const struct cJSON *aggs = fe_member(op, "aggs"), *keys = fe_member(op, "keys");
+    struct steps s = {
+        d, n, keys ? fe_copy_json(a, keys) : fe_make_list(a), fe_make_list(a), fe_make_list(a), fe_make_list(a), false};
+    int i = 0;
+    push_keys(&s, s.exprs);
+    for (const struct cJSON *g = fe_first_json(aggs); g; g = fe_next_json(g))
+        add_function(&s, g, i++);
+    struct dist_rel part = in;
+    part.op = partial_op(&s, in);
+    part.node = n;
+    double groups = dist_rows(d, n) * d->workers;
+    part = dist_cut_all(d, part, HD_MIN(groups, dist_rows(d, n->inputs[0])));
+    dist_work(d, &part, groups);
+    return (struct dist_rel){.op = final_op(&s, op, part.op), .node = n};
+}
+
+/* A key column with so many values that each worker can have groups; -1: there is none. */
+static int shuffle_key(const struct dist *d, const struct fe_node *n)
+{
+    for (int i = 0; i < n->u.agg.nkeys && n->u.agg.nsets == 0; i++)
+        if (n->u.agg.keys[i]->op == FE_COL && dist_divides(d, n->inputs[0], n->u.agg.keys[i]))
+            return n->u.agg.keys[i]->col;
+    return -1;
+}
+
+struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
+{
+    dist_work(d, &in, dist_rows(d, n->inputs[0]));
+    bool *by = in.split && n->u.agg.nsets == 0 ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    if (in.split && !by) {
+        if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
+            return two_steps(d, op, n, in);
+        int column = shuffle_key(d, n);
+        in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : dist_whole(d, in);
+        by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    }
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
+}
+
+struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
+{
+    bool *by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    dist_work(d, &in, dist_rows(d, n->inputs[0]));
+    if (in.split && !by) {
+        in.node = n;
+        in.op = dist_over(d->a, op, "input", in.op, NULL);
+        in = dist_cut_all(d, in, dist_rows(d, n));
+    }
+    return (struct dist_rel){
+        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
+}

@@ -1,0 +1,216 @@
+#include "planner/distribute_fragment.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "frontend/json_make.h"
+
+/* Costs in rows that a worker goes through, roughly: 10 ns. */
+static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
+static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
+
+/* ---- operators --------------------------------------------------------------------------------------------------- */
+
+struct cJSON *dist_name(struct hd_arena *a, const char *key, const char *name)
+{
+    struct cJSON *v = fe_make_object(a);
+    fe_put(v, key, fe_make_string(a, name));
+    return v;
+}
+
+struct cJSON *dist_col(struct hd_arena *a, const char *column)
+{
+    return dist_name(a, "col", column);
+}
+
+struct cJSON *dist_apply(struct hd_arena *a, const char *op, struct cJSON *x, struct cJSON *y)
+{
+    struct cJSON *v = dist_name(a, "op", op), *args = fe_make_list(a);
+    fe_push(args, x);
+    if (y)
+        fe_push(args, y);
+    fe_put(v, "args", args);
+    return v;
+}
+
+struct cJSON *dist_cast(struct hd_arena *a, struct cJSON *x, struct hd_type t)
+{
+    char type[HD_TEXT_MAX];
+    struct cJSON *v = dist_apply(a, "cast", x, NULL);
+    fe_put(v, "type", fe_make_string(a, hd_type_text(t, type)));
+    return v;
+}
+
+struct cJSON *dist_as(struct hd_arena *a, struct cJSON *expr, const char *name)
+{
+    struct cJSON *v = fe_make_object(a);
+    fe_put(v, "expr", expr);
+    fe_put(v, "as", fe_make_string(a, name));
+    return v;
+}
+
+struct cJSON *dist_new_op(struct hd_arena *a, const char *op, struct cJSON *input)
+{
+    struct cJSON *v = dist_name(a, "op", op);
+    fe_put(v, "input", input);
+    return v;
+}
+
+struct cJSON *dist_over(struct hd_arena *a, const struct cJSON *op, const char *member, struct cJSON *input, ...)
+{
+    struct cJSON *v = fe_make_object(a);
+    for (const struct cJSON *m = fe_first_json(op); m; m = fe_next_json(m)) {
+        bool left_out = strcmp(fe_key_of(m), member) == 0;
+        va_list without;
+        va_start(without, input);
+        for (const char *key; (key = va_arg(without, const char *));)
+            left_out |= strcmp(fe_key_of(m), key) == 0;
+        va_end(without);
+        if (!left_out)
+            fe_put(v, fe_key_of(m), fe_copy_json(a, m));
+    }
+    fe_put(v, member, input);
+    return v;
+}
+
+/* ---- cutting ----------------------------------------------------------------------------------------------------- */
+
+void dist_work(struct dist *d, const struct dist_rel *rel, double rows)
+{
+    d->cost += rel->split ? rows / d->workers : rows;
+}
+
+static double width_of(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return 1;
+    case HD_INT32:
+    case HD_FLOAT32:
+    case HD_DATE: return 4;
+    case HD_INT64:
+    case HD_FLOAT64:
+    case HD_TIMESTAMP:
+    case HD_TIME: return 8;
+    case HD_DECIMAL: return 16;
+    case HD_STRING:
+    case HD_BINARY: return 24;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("type %d", (int)t.kind);
+}
+
+/* Bytes of a row of the columns that somebody reads; a first one if nobody does, so that rows can be counted. */
+static double row_bytes(const struct dist *d, const struct fe_node *n)
+{
+    double bytes = 0;
+    for (int i = 0; i < n->ncols; i++)
+        if (d->need[n->id][i])
+            bytes += width_of(n->cols[i].type);
+    return HD_MAX(bytes, 1);
+}
+
+static bool reads_all(const struct dist *d, const struct fe_node *n)
+{
+    for (int i = 0; i < n->ncols; i++)
+        if (!d->need[n->id][i])
+            return false;
+    return true;
+}
+
+/* The columns that somebody reads; of none, a constant. */
+static struct cJSON *needed(struct dist *d, struct dist_rel rel)
+{
+    struct cJSON *exprs = fe_make_list(d->a), *op;
+    const struct fe_node *n = rel.node;
+    if (reads_all(d, n))
+        return rel.op;
+    for (int i = 0; i < n->ncols; i++)
+        if (d->need[n->id][i])
+            fe_push(exprs, fe_make_string(d->a, n->cols[i].name));
+    if (!fe_first_json(exprs))
+        fe_push(exprs, dist_as(d->a, fe_make_string(d->a, "true"), n->cols[0].name));
+    op = dist_new_op(d->a, "project", rel.op);
+    fe_put(op, "exprs", exprs);
+    return op;
+}
+
+double dist_bytes(const struct dist *d, const struct fe_node *n)
+{
+    return dist_rows(d, n) * row_bytes(d, n);
+}
+
+/* Ends a fragment whose rows are those of rel.op. A scan of them. */
+static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct dist_fragment f)
+{
+    f.table = hd_asprintf(d->a, "%s%d", d->table_prefix, d->fragments.n);
+    f.root = rel.op;
+    f.node = rel.node;
+    f.every = rel.split;
+    f.bytes = f.rows * row_bytes(d, rel.node);
+    hd_vec_push(d->a, &d->fragments, f);
+    double sent = f.rows + f.bytes / SENT_BYTES;
+    d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? sent / d->workers : sent);
+    struct cJSON *scan = dist_name(d->a, "op", "scan");
+    fe_put(scan, "table", fe_make_string(d->a, f.table));
+    return scan;
+}
+
+struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows)
+{
+    bool kept = how == DIST_KEEP && rel.split;
+    rel.op = needed(d, rel);
+    if (how == DIST_GATHER_SET)
+        rel.op = dist_new_op(d->a, "distinct", rel.op);
+    struct dist_rel out = {.node = rel.node, .plain = true, .split = kept, .by = kept ? rel.by : NULL, .way = rel.way};
+    out.op = end_fragment(d, rel, (struct dist_fragment){.kept = kept, .rows = rows});
+    return out;
+}
+
+struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows)
+{
+    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = rows});
+    return (struct dist_rel){.op = scan, .node = rel.node, .plain = true};
+}
+
+/* A name that no column has. */
+static const char *free_name(struct dist *d, const struct fe_node *n)
+{
+    char *name = hd_strdup(d->a, "#worker");
+    for (int i = 0; i < n->ncols; i++)
+        if (strcmp(n->cols[i].name, name) == 0) {
+            name = hd_asprintf(d->a, "%s_", name);
+            i = -1;
+        }
+    return name;
+}
+
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way)
+{
+    const struct fe_node *n = rel.node;
+    const char *to = free_name(d, n);
+    struct cJSON *exprs = fe_make_list(d->a), *columns = fe_make_list(d->a);
+    fe_push(exprs, dist_as(d->a, pl_hashed_worker(d->a, n->cols[column].name, d->workers), to));
+    rel.op = dist_new_op(d->a, "project", needed(d, rel));
+    fe_put(rel.op, "keep", fe_make_bool(d->a, true));
+    fe_put(rel.op, "exprs", exprs);
+    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = dist_rows(d, n), .shuffle = to});
+    for (int i = 0; i < n->ncols; i++)
+        if (d->need[n->id][i])
+            fe_push(columns, fe_make_string(d->a, n->cols[i].name));
+    fe_put(scan, "columns", columns);
+    struct dist_rel out = {.op = scan, .node = n, .plain = true, .split = true, .way = way};
+    out.by = HD_NEWN(d->a, bool, n->ncols + 1);
+    out.by[column] = true;
+    return out;
+}
+
+struct dist_rel dist_whole(struct dist *d, struct dist_rel rel)
+{
+    return rel.split ? dist_cut(d, rel, DIST_GATHER, dist_rows(d, rel.node)) : rel;
+}
+
+struct dist_rel dist_everywhere(struct dist *d, struct dist_rel rel)
+{
+    HD_ASSERT(!rel.split);
+    return rel.plain ? rel : dist_cut(d, rel, DIST_GATHER, dist_rows(d, rel.node));
+}

@@ -1,0 +1,93 @@
+/* Fragments of a plan that is cut for several workers: what each computes, and what of it goes where. */
+#ifndef HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
+#define HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
+
+#include "planner/ctx.h"
+#include "planner/distribute_scheme.h"
+
+struct cJSON;
+
+/* The rows of an operator, as far as the plan has been cut below it. */
+struct dist_rel {
+    struct cJSON *op;           /* reads base tables, results of fragments, shared subplans */
+    const struct fe_node *node; /* the typed operator whose columns these are; those that nobody reads may be gone */
+    bool split; /* each worker has some of the rows; else whoever computes it has all */
+    bool *by;   /* [column] split: rows with equal values in this column are on one worker, */
+    int way; /* the same one in all relations that are spread in one way: 0 by the scheme, else a shuffle's number */
+    bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
+};
+
+struct dist_fragment {
+    const char *table; /* by which others read the result */
+    struct cJSON *root;
+    const struct fe_node *node;
+    bool every; /* worker runs it; else one does */
+    bool kept; /* each worker's result stays there */
+    const char *shuffle; /* the column that says to which worker a row goes; NULL: rows are not spread anew */
+    double rows, bytes;
+};
+
+/* A shared subplan that has been cut. */
+struct dist_shared {
+    bool done;
+    bool cut; /* it is a fragment's result; else plans that refer to it have it */
+    struct dist_rel rel;
+};
+
+struct dist {
+    struct hd_arena *a;
+    struct ctx *c; /* for estimates */
+    const struct fe_plan *plan;
+    const struct cJSON *tree; /* the plan */
+    int workers;
+    const struct pl_scheme *scheme;
+    const char *table_prefix, *param_prefix; /* which no table, no parameter has */
+    bool **need; /* [typed node][column]: read by somebody above */
+    bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
+    double *rows; /* [typed node]: estimates made so far; 0: none */
+    struct dist_shared *shared;
+    HD_VEC(struct dist_fragment) fragments;
+    int ways; /* shuffles so far */
+    double cost; /* of the plan, in rows that one worker goes through */
+};
+
+/* Which columns somebody reads. */
+void dist_need(struct dist *d);
+double dist_rows(const struct dist *d, const struct fe_node *n);
+/* Values of an expression over n's columns are so many that each worker can have some. */
+bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe_expr *e);
+/* So many rows are gone through where rel is computed. */
+void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
+
+/* Ends a fragment with rel: what reads it has all rows, or with `keep` its worker's. Columns that nobody reads are left
+ * behind, and with `sets` rows that are there twice may be. */
+enum dist_cut { DIST_GATHER, DIST_KEEP, DIST_GATHER_SET };
+struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows);
+/* The same of columns that are not those of a typed operator, or that all are read; DIST_GATHER. */
+struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
+/* The rows of rel, which is spread, are spread anew, by a hash of a column that somebody reads; in the same way as others of
+ * that number. */
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way);
+/* The bytes of that, or of gathering them. */
+double dist_bytes(const struct dist *d, const struct fe_node *n);
+/* rel, unless its rows are spread: then they are brought together. */
+struct dist_rel dist_whole(struct dist *d, struct dist_rel rel);
+/* Of a relation that every worker has, beside one that is spread: computed once, if it is not plain. */
+struct dist_rel dist_everywhere(struct dist *d, struct dist_rel rel);
+
+/* The document (docs/scale.md). The last fragment's rows are the result. */
+struct cJSON *dist_document(struct dist *d);
+
+/* ---- operators ---- */
+
+struct cJSON *dist_name(struct hd_arena *a, const char *key, const char *name); /* {key: name} */
+struct cJSON *dist_col(struct hd_arena *a, const char *column);
+struct cJSON *dist_apply(struct hd_arena *a, const char *op, struct cJSON *x, struct cJSON *y); /* y NULL: of one */
+struct cJSON *dist_cast(struct hd_arena *a, struct cJSON *x, struct hd_type t);
+struct cJSON *dist_as(struct hd_arena *a, struct cJSON *expr, const char *name); /* {"expr", "as"} */
+/* The operator, with `input` in the place of its member, and without the members of the list that NULL ends. */
+struct cJSON *dist_over(struct hd_arena *a, const struct cJSON *op, const char *member, struct cJSON *input, ...)
+    __attribute__((sentinel));
+struct cJSON *dist_new_op(struct hd_arena *a, const char *op, struct cJSON *input);
+
+#endif

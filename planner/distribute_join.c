@@ -1,0 +1,144 @@
+/* A join, of whose sides one or both are spread over workers. Rows of both that could match have to meet:
+ *
+ *   both are spread by columns that the join equates: they do already
+ *   one is spread, every worker has the other: they do, but what comes of rows without a match is known only where that
+ *     row's other side is whole; so the side whose such rows stay, or that is tested for matches, is the spread one
+ *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
+ *   every worker; or both go to one, whatever sends least */
+#include "planner/distribute_join.h"
+
+#include "frontend/json_make.h"
+#include "planner/range.h"
+
+static bool left_only(enum fe_join_kind k)
+{
+    return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
+}
+
+/* The left side may be spread while every worker has the right one; likewise the other way. */
+static bool may_spread(const struct fe_node *n, enum fe_side side)
+{
+    switch (n->u.join.kind) {
+    case FE_INNER: return side == FE_SIDE_LEFT || (!n->u.join.single && !n->u.join.asof[0]);
+    case FE_LEFT:
+    case FE_SEMI:
+    case FE_ANTI:
+    case FE_MARK: return side == FE_SIDE_LEFT;
+    case FE_RIGHT: return side == FE_SIDE_RIGHT;
+    case FE_FULL: return false;
+    }
+    HD_BUG("join kind %d", (int)n->u.join.kind);
+}
+
+static bool is_by(const struct dist_rel *rel, const struct fe_expr *e)
+{
+    e = pl_uncast(e);
+    return e->op == FE_COL && rel->by[e->col];
+}
+
+/* Rows that match are on one worker. */
+static bool meet(const struct fe_node *n, const struct dist_rel *l, const struct dist_rel *r)
+{
+    for (int i = 0; i < n->u.join.nkeys && l->way == r->way; i++)
+        if (is_by(l, n->u.join.lkeys[i]) && is_by(r, n->u.join.rkeys[i]))
+            return true;
+    return false;
+}
+
+/* The sides whose columns are those of a row, never NULLs instead. */
+static bool keeps(const struct fe_node *n, enum fe_side side)
+{
+    enum fe_join_kind k = n->u.join.kind;
+    if (side == FE_SIDE_LEFT)
+        return k != FE_RIGHT && k != FE_FULL;
+    return k == FE_INNER || k == FE_RIGHT;
+}
+
+/* What says on which worker a row of the join is: columns that do on one side, and those that an inner join equates. */
+static bool *by_of(struct dist *d, const struct fe_node *n, const struct dist_rel *l, const struct dist_rel *r)
+{
+    int nl = l->node->ncols, nr = left_only(n->u.join.kind) ? 0 : r->node->ncols;
+    bool *by = HD_NEWN(d->a, bool, n->ncols + 1);
+    for (int i = 0; i < nl; i++)
+        by[i] = l->split && l->by[i] && keeps(n, FE_SIDE_LEFT);
+    for (int i = 0; i < nr; i++)
+        by[nl + i] = r->split && r->by[i] && keeps(n, FE_SIDE_RIGHT);
+    for (int i = 0; i < n->u.join.nkeys && n->u.join.kind == FE_INNER; i++) {
+        const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
+        if (x->op != FE_COL || y->op != FE_COL)
+            continue;
+        bool either = by[x->col] || by[nl + y->col];
+        by[x->col] = by[nl + y->col] = either;
+    }
+    return by;
+}
+
+/* Of the right side of a semi, anti or mark join it does not matter how often a row is there. */
+static struct dist_rel gather_side(struct dist *d, const struct fe_node *n, struct dist_rel rel, enum fe_side side)
+{
+    bool set = side == FE_SIDE_RIGHT && left_only(n->u.join.kind);
+    return dist_cut(d, rel, set ? DIST_GATHER_SET : DIST_GATHER, dist_rows(d, rel.node));
+}
+
+/* Both are spread and do not meet: one of them comes to be whole, if that is enough. */
+static void gather_one(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    bool gather_right = left && (!right || dist_bytes(d, r->node) <= dist_bytes(d, l->node));
+    if (gather_right)
+        *r = gather_side(d, n, *r, FE_SIDE_RIGHT);
+    else
+        *l = gather_side(d, n, *l, FE_SIDE_LEFT);
+}
+
+/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering one. */
+static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
+    double gathered = left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
+    for (int i = 0; i < n->u.join.nkeys && (bl + br) / d->workers < gathered; i++) {
+        const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
+        if (x->op != FE_COL || y->op != FE_COL || !dist_divides(d, l->node, x) || !dist_divides(d, r->node, y))
+            continue;
+        int way = ++d->ways;
+        *l = dist_shuffle(d, *l, x->col, way);
+        *r = dist_shuffle(d, *r, y->col, way);
+        return true;
+    }
+    return false;
+}
+
+/* Brings the sides to where rows that could match meet. */
+static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    if (l->split && r->split) {
+        if (meet(n, l, r) || shuffle_both(d, n, l, r))
+            return;
+        gather_one(d, n, l, r);
+    }
+    if (l->split && !may_spread(n, FE_SIDE_LEFT))
+        *l = gather_side(d, n, *l, FE_SIDE_LEFT);
+    if (r->split && !may_spread(n, FE_SIDE_RIGHT))
+        *r = gather_side(d, n, *r, FE_SIDE_RIGHT);
+    if (l->split)
+        *r = dist_everywhere(d, *r);
+    if (r->split)
+        *l = dist_everywhere(d, *l);
+}
+
+struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
+                          struct dist_rel right)
+{
+    bring(d, n, &left, &right);
+    dist_work(d, &left, dist_rows(d, left.node));
+    dist_work(d, &right, dist_rows(d, right.node));
+    /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
+    struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
+                                     : dist_over(d->a, op, "left", left.op, "right", NULL);
+    fe_put(v, "right", right.op);
+    struct dist_rel out = {.op = v, .node = n, .split = left.split || right.split, .plain = left.plain && right.plain};
+    out.way = left.split ? left.way : right.way;
+    out.by = out.split ? by_of(d, n, &left, &right) : NULL;
+    return out;
+}

@@ -1,0 +1,99 @@
+"""Fragments of a plan that is cut for several workers (docs/scale.md): what a worker does with one, and what goes where."""
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, Sequence
+
+from ._connection import Connection
+from ._errors import Cancelled
+
+
+def binds(fragment: dict, worker: int) -> dict:
+    """The parameters of a worker that runs the fragment."""
+    return fragment["bind"][worker] if fragment["workers"] == "every" else {}
+
+
+def workers_of(fragment: dict, workers: int) -> Sequence[int]:
+    """Which workers run it."""
+    return range(workers if fragment["workers"] == "every" else 1)
+
+
+def parts_of(source: dict, parts: Sequence[Any], worker: int) -> Sequence[Any]:
+    """Of the results of a fragment, by worker, those that a worker reads who runs a later one."""
+    if source["exchange"] == "shuffle":
+        return [of_one[worker] for of_one in parts]
+    return [parts[worker]] if source["exchange"] == "keep" else parts
+
+
+def spread(table, column: str, workers: int) -> list:
+    """The rows of a shuffle for each worker, whose number the column has, without it."""
+    import pyarrow.compute as compute
+    to = table[column]
+    rest = table.drop_columns([column])
+    return [rest.filter(compute.equal(to, w)) for w in range(workers)]
+
+
+class Runner:
+    """Runs fragments over a connection, in which it registers their inputs meanwhile. Another thread may cancel."""
+
+    def __init__(self, con: Connection):
+        self.con = con
+        self._turn = threading.Lock()  # fragments of several plans have inputs of one name
+        self._lock = threading.Lock()
+        self._statement = None  # that works
+        self._key = None        # whose fragment it is
+        self._cancelled: set[Any] = set()
+
+    def run(self, plan: dict, values: dict, inputs: dict, key: Any = None):
+        """A pyarrow.Table of the fragment's rows; `inputs`: tables of pyarrow by name."""
+        with self._turn:
+            return self._run(plan, values, inputs, key)
+
+    def _run(self, plan, values, inputs, key):
+        try:
+            for name, table in inputs.items():
+                self.con.register(name, table)
+            statement = self.con.prepare(json.dumps(plan))
+            try:
+                self._begin(statement, key)
+                return statement.run(values).arrow()
+            finally:
+                self._begin(None, None)
+                statement.close()
+        finally:
+            for name in set(inputs).intersection(self.con.tables()):
+                self.con.drop(name)
+
+    def _begin(self, statement, key):
+        with self._lock:
+            if key in self._cancelled:
+                raise Cancelled("cancelled")
+            self._statement, self._key = statement, key
+
+    def cancel(self, key: Any) -> None:
+        """What runs for the key raises `Cancelled`, and so does all that is to be run for it until it is forgotten."""
+        with self._lock:
+            self._cancelled.add(key)
+            if self._statement is not None and self._key == key:
+                self._statement.cancel()
+
+    def forget(self, key: Any) -> None:
+        """The key is over."""
+        with self._lock:
+            self._cancelled.discard(key)
+
+
+def run_here(con: Connection, document: dict):
+    """All fragments one after the other in this process: what workers would do, for tests. A pyarrow.Table."""
+    import pyarrow
+    runner, workers, done = Runner(con), document["workers"], {}
+    for f in document["fragments"]:
+        done[f["id"]] = []
+        for worker in workers_of(f, workers):
+            inputs = {i["table"]: pyarrow.concat_tables(parts_of(document["fragments"][i["fragment"]],
+                                                                 done[i["fragment"]], worker))
+                      for i in f["inputs"]}
+            rows = runner.run(f["plan"], binds(f, worker), inputs)
+            done[f["id"]].append(spread(rows, f["column"], workers) if f["exchange"] == "shuffle" else rows)
+    return pyarrow.concat_tables(done[document["fragments"][-1]["id"]])

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""heddle.ray on a cluster of several node processes on this machine.
+
+    test_ray.py TPCH_DB JCCH_DB JCCH_PARAMS.json TPCH_PLANS JCCH_PLANS
+
+Plans of both suites on 1, 2 and 4 workers give the rows of one process; so they do when a worker is killed; cancelling
+and errors reach the caller; nothing is left behind.
+"""
+import decimal
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+try:
+    import ray
+    from ray.cluster_utils import Cluster as Nodes
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+import heddle
+import heddle.ray
+from rows import differences
+
+TPCH, JCCH, PARAMS, TPCH_PLANS, JCCH_PLANS = sys.argv[1:]
+# Seconds of work in small tables: pairs of line items.
+SLOW = {"heddle": 1, "root": {"op": "aggregate", "keys": ["l_suppkey"], "aggs": [{"fn": "count", "as": "n"}], "input": {
+    "op": "join", "kind": "inner", "strategy": "loop",
+    "residual": "a.l_partkey * 3 + l_suppkey < l_partkey + a.l_orderkey",
+    "left": {"op": "scan", "table": "lineitem", "alias": "a"}, "right": {"op": "scan", "table": "lineitem"}}}}
+
+
+def children():
+    """Processes that came of this one."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:  # it has just ended
+            continue
+        if state != "Z":
+            parents[int(stat.parent.name)] = int(parent)
+    mine, grown = {os.getpid()}, True
+    while grown:
+        more = {p for p, parent in parents.items() if parent in mine} - mine
+        mine, grown = mine | more, bool(more)
+    return mine - {os.getpid()}
+
+
+def one_process(db, plan, values):
+    with heddle.connect(db, threads=1) as con:
+        return con.run(plan, values).arrow()
+
+
+def no_tables_left(cluster, db):
+    with heddle.connect(db) as con:
+        stored = con.tables()
+    for worker in cluster.workers():
+        assert worker["tables"] == stored, worker
+
+
+def suite(db, plans, values):
+    want = [one_process(db, p, values.get(p.stem, {})) for p in plans]
+    for n in (1, 2, 4):
+        with heddle.ray.Cluster(db, workers=n, threads=1) as cluster:
+            where = cluster.workers()
+            assert len({w["pid"] for w in where}) == n and len({w["node"] for w in where}) == min(n, 2), (where, ray.nodes())
+            began = time.perf_counter()
+            for p, rows in zip(plans, want):
+                wrong = differences(json.loads(p.read_text()), rows, cluster.run(p, values.get(p.stem, {})).arrow())
+                assert not wrong, (p, n, wrong)
+            print(f"{len(plans)} plans, {n} workers: {time.perf_counter() - began:.1f} s", flush=True)
+            no_tables_left(cluster, db)
+
+
+def test_suites():
+    tpch = sorted(pathlib.Path(TPCH_PLANS).glob("q*.json"))
+    own = {p.stem: p for p in pathlib.Path(JCCH_PLANS).glob("q*.json")}
+    suite(TPCH, tpch, {})
+    suite(JCCH, [own.get(p.stem, p) for p in tpch], json.loads(pathlib.Path(PARAMS).read_text()))
+
+
+def test_killed_worker():
+    want = sorted(one_process(TPCH, SLOW, {}).to_pylist(), key=str)
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        before = [w["pid"] for w in cluster.workers()]
+        query = cluster.start(SLOW)
+        time.sleep(0.5)
+        os.kill(before[1], signal.SIGKILL)
+        assert sorted(query.result().arrow().to_pylist(), key=str) == want
+        after = [w["pid"] for w in cluster.workers()]
+        assert after[0] == before[0] and after[1] != before[1], (before, after)
+        no_tables_left(cluster, TPCH)
+        assert len(cluster.run(SLOW)) == len(want)  # it works on
+
+
+def test_lost_node(nodes):
+    """All that ran on a node is gone with it, rows in its object store too."""
+    extra = nodes.add_node(num_cpus=1, object_store_memory=200 << 20)
+    nodes.wait_for_nodes()
+    want = sorted(one_process(TPCH, SLOW, {}).to_pylist(), key=str)
+    with heddle.ray.Cluster(TPCH, threads=1) as cluster:
+        assert len(cluster) == 3
+        query = cluster.start(SLOW)
+        time.sleep(0.5)
+        nodes.remove_node(extra, allow_graceful=False)
+        assert sorted(query.result().arrow().to_pylist(), key=str) == want
+        assert len({w["node"] for w in cluster.workers()}) == 2
+
+
+def test_cancel():
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        query = cluster.start(SLOW)
+        threading.Timer(0.5, query.cancel).start()
+        began = time.perf_counter()
+        try:
+            query.result()
+            raise AssertionError("it was not cancelled")
+        except heddle.Cancelled:
+            assert time.perf_counter() - began < 3
+        no_tables_left(cluster, TPCH)
+        assert cluster.run({"heddle": 1, "root": {"op": "aggregate", "aggs": [{"fn": "count", "as": "n"}], "input": {
+            "op": "scan", "table": "orders"}}}).fetchall() == [(15000,)]
+
+
+def test_shuffle():
+    plan = {"heddle": 1, "root": {"op": "aggregate", "keys": ["l_shipdate"], "aggs": [
+        {"fn": "median", "arg": "l_quantity", "as": "m"}], "input": {"op": "scan", "table": "lineitem"}}}
+    want = one_process(TPCH, plan, {})
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        query = cluster.start(plan)
+        assert [f["exchange"] for f in query.document["fragments"]] == ["shuffle", "result"], query.document
+        wrong = differences(plan, want, query.result().arrow())
+        assert not wrong, wrong
+        no_tables_left(cluster, TPCH)
+
+
+def test_errors():
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        for plan, kind, path in [
+                ({"heddle": 1, "root": {"op": "scan", "table": "nowhere"}}, heddle.UserError, "$.root.table"),
+                ({"heddle": 1, "root": {"op": "project", "exprs": [{"expr": "1 / (l_linenumber - 3)", "as": "x"}],
+                                        "input": {"op": "scan", "table": "lineitem"}}}, heddle.ExecutionError, "$.root")]:
+            try:
+                cluster.run(plan)
+                raise AssertionError("no error")
+            except heddle.Error as e:
+                assert type(e) is kind and e.path.startswith(path), repr(e)
+        no_tables_left(cluster, TPCH)
+    try:
+        heddle.ray.Cluster("/nowhere")
+        raise AssertionError("no error")
+    except heddle.IoError:
+        pass
+
+
+def test_progress():
+    seen = []
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster:
+        result = cluster.run(pathlib.Path(TPCH_PLANS) / "q01.json", progress=lambda share, what: seen.append(share))
+        assert seen[0] == 0 and seen[-1] == 1 and seen == sorted(seen), seen
+        assert result.profile.times["total"] > 0 and isinstance(result.fetchone()[2], decimal.Decimal)
+
+
+def test_overhead():
+    plan = pathlib.Path(TPCH_PLANS) / "q03.json"
+    with heddle.ray.Cluster(TPCH, workers=2, threads=1) as cluster, heddle.connect(TPCH, threads=1) as con:
+        def shortest(run):
+            times = []
+            for _ in range(7):
+                began = time.perf_counter()
+                run(plan)
+                times.append(1e3 * (time.perf_counter() - began))
+            return min(times)
+        alone, together = shortest(con.run), shortest(cluster.run)
+        print(f"q03 in one process {alone:.0f} ms, on two workers {together:.0f} ms", flush=True)
+        assert together - alone < 400  # 150 ms where cores are free
+
+
+def main():
+    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 200 << 20})
+    nodes.add_node(num_cpus=1, object_store_memory=200 << 20)
+    nodes.wait_for_nodes()
+    ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                began = time.perf_counter()
+                test(*[nodes] * test.__code__.co_argcount)
+                print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+    for _ in range(100):
+        if not children():
+            return
+        time.sleep(0.1)
+    sys.exit(f"processes are left: {children()}")
+
+
+main()
