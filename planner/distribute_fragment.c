@@ -91,7 +91,8 @@ static double width_of(struct hd_type t)
     case HD_FLOAT64:
     case HD_TIMESTAMP:
     case HD_TIME: return 8;
-    case HD_DECIMAL: return 16;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
     case HD_STRING:
     case HD_BINARY: return 24;
     case HD_TYPE_COUNT: break;
