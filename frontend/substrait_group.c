@@ -220,6 +220,15 @@ static void put_fields(struct sub *t, const struct group *g, const struct fields
         out->exact &= g->fields.v[i] == i;
 }
 
+/* The only set does not have all keys: the others are NULL. */
+static bool lacks_keys(const struct group *g)
+{
+    int n = 0;
+    for (const struct cJSON *m = g->nsets == 1 ? fe_first_json(fe_first_json(g->sets)) : NULL; m; m = fe_next_json(m))
+        n++;
+    return g->nsets == 1 && n < g->keys.n;
+}
+
 int sub_aggregate_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     struct group g = {0};
@@ -234,11 +243,11 @@ int sub_aggregate_rel(struct sub *t, const struct fe_json *v, struct sub_rel *ou
     fe_put(out->node, "input", g.input.node);
     if (g.keys.n)
         fe_put(out->node, "keys", key_list(t, &g));
-    if (g.nsets > 1)
+    if (g.nsets > 1 || lacks_keys(&g))
         fe_put(out->node, "sets", g.sets);
     fe_put(out->node, "aggs", aggs);
     put_fields(t, &g, &measures, grouping, out);
-    out->one_row = g.keys.n == 0;
+    out->one_row = g.keys.n == 0 && g.nsets < 2;
     return 0;
 }
 
