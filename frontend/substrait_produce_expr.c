@@ -208,7 +208,7 @@ static int like(struct sp *p, const struct fe_expr *e, int first, struct cJSON *
 static int is_not_null(struct sp *p, const struct fe_expr *e, int first, struct cJSON **out)
 {
     struct cJSON *args = fe_make_list(p->arena);
-    HD_TRY(add_args(p, e->args[0], first, args));
+    HD_TRY(add_args(p, e, first, args));
     return sp_bool_call(p, "comparison", "is_not_null:any", false, args, out);
 }
 
