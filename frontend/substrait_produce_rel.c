@@ -111,19 +111,32 @@ static struct cJSON *project_scan(struct sp *p, const struct fe_node *n, struct 
     return ordered ? rel : sp_emit(p, rel, n->ncols, fields, 0);
 }
 
+/* A filter stands above the whole table: not every reader looks at one within it. */
+static int filter_scan(struct sp *p, const struct fe_node *n, struct cJSON *input, struct cJSON **out)
+{
+    struct cJSON *body, *x = NULL;
+    bool all = n->ncols == n->u.scan.table->ncols;
+    for (int i = 0; i < n->ncols; i++)
+        all &= n->u.scan.columns[i] == i;
+    HD_TRY(sp_expr(p, n->u.scan.filter, 0, &x));
+    *out = sp_new_rel(p, "filter", input, &body);
+    fe_put(body, "condition", x);
+    if (!all)
+        *out = sp_emit(p, *out, n->ncols, n->u.scan.columns, 0);
+    return 0;
+}
+
 static int scan(struct sp *p, const struct fe_node *n, struct cJSON **out)
 {
-    struct cJSON *body, *base = NULL, *table = fe_make_object(p->arena), *names = fe_make_list(p->arena), *x = NULL;
+    struct cJSON *body, *base = NULL, *table = fe_make_object(p->arena), *names = fe_make_list(p->arena);
     *out = sp_new_rel(p, "read", NULL, &body);
     HD_TRY(schema(p, n, &base));
     fe_put(body, "baseSchema", base);
-    if (n->u.scan.filter) {
-        HD_TRY(sp_expr(p, n->u.scan.filter, 0, &x));
-        fe_put(body, "filter", x);
-    }
     fe_push(names, fe_make_string(p->arena, n->u.scan.table->name));
     fe_put(table, "names", names);
     fe_put(body, "namedTable", table);
+    if (n->u.scan.filter)
+        return filter_scan(p, n, *out, out);
     *out = project_scan(p, n, *out, body);
     return 0;
 }
