@@ -287,9 +287,13 @@ static int strict(const struct call *c, struct cJSON **out)
     return 0;
 }
 
+/* Ibis puts a cast around it. */
 static bool whole_literal(const struct cJSON *x, long long *out)
 {
     const struct cJSON *lit = fe_member(x, "lit");
+    const char *op_name = fe_member_text(x, "op"), *type = fe_member_text(x, "type");
+    if (op_name && strcmp(op_name, "cast") == 0 && type && strncmp(type, "int", 3) == 0)
+        return whole_literal(fe_first_json(fe_member(x, "args")), out);
     if (lit && cJSON_IsNumber(lit))
         *out = (long long)lit->valuedouble;
     else if (lit && cJSON_IsString(lit))

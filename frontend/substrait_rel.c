@@ -61,6 +61,12 @@ static const char *add_computed(struct sub *t, struct cJSON *x, struct cJSON *ex
     return name;
 }
 
+static bool has_emit(const struct fe_json *v)
+{
+    struct fe_json common, emit;
+    return fe_json_get(v, "common", &common) && fe_json_get(&common, "emit", &emit);
+}
+
 static int project_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     struct fe_json list, m;
@@ -80,6 +86,10 @@ static int project_rel(struct sub *t, const struct fe_json *v, struct sub_rel *o
         put_on_top(t, out, "project");
         fe_put(out->node, "keep", fe_make_bool(t->arena, true));
         fe_put(out->node, "exprs", exprs);
+        out->exact = false;
+    }
+    if (t->producer == SUB_DUCKDB && !has_emit(v)) { /* it means the expressions alone */
+        out->n = 0;
         out->exact = false;
     }
     const char **all = HD_NEWN(t->arena, const char *, out->n + cols.n + 1);
