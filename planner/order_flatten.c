@@ -110,15 +110,14 @@ order_set order_relations_of(const struct order_query *q, const struct fe_expr *
     return s;
 }
 
-/* e with what `map` has for its columns. */
-static struct fe_expr *put_in(const struct order_query *q, const struct fe_expr *e, struct fe_expr *const *map)
+struct fe_expr *order_put_in(const struct order_query *q, const struct fe_expr *e, struct fe_expr *const *map)
 {
     if (e->op == FE_COL)
         return map[e->col];
     struct fe_expr *to = hd_dup(q->a, e, sizeof *e);
     to->args = HD_NEWN(q->a, struct fe_expr *, e->nargs + 1);
     for (int i = 0; i < e->nargs; i++)
-        to->args[i] = put_in(q, e->args[i], map);
+        to->args[i] = order_put_in(q, e->args[i], map);
     return to;
 }
 
@@ -186,7 +185,7 @@ static void add_conjuncts(struct order_query *q, const struct fe_expr *e, struct
     int n = 0;
     pl_conjuncts(q->a, e, &v, &n);
     for (int i = 0; i < n; i++) {
-        struct fe_expr *to = put_in(q, v[i], map);
+        struct fe_expr *to = order_put_in(q, v[i], map);
         if (lx_may_fail(v[i]))
             hd_vec_push(q->a, &q->last, to);
         else
@@ -198,7 +197,7 @@ static void add_keys(struct order_query *q, const struct fe_node *n, struct fe_e
                      struct fe_expr *const *right, int owner)
 {
     for (int i = 0; i < n->u.join.nkeys; i++) {
-        struct fe_expr *l = put_in(q, n->u.join.lkeys[i], left), *r = put_in(q, n->u.join.rkeys[i], right);
+        struct fe_expr *l = order_put_in(q, n->u.join.lkeys[i], left), *r = order_put_in(q, n->u.join.rkeys[i], right);
         bool null_equal = n->u.join.null_equal[i] && l->nullable && r->nullable;
         order_add_term(q, pl_key_equal(q->a, l, r, n->path, null_equal), owner, false);
         struct order_term *t = &q->terms.v[q->terms.n - 1];
@@ -285,7 +284,7 @@ static struct fe_expr **flatten_project(struct order_query *q, const struct fe_n
 {
     struct fe_expr **in = flatten(q, n->inputs[0]), **out = HD_NEWN(q->a, struct fe_expr *, n->ncols + 1);
     for (int i = 0; i < n->ncols; i++)
-        out[i] = put_in(q, n->u.project.exprs[i], in);
+        out[i] = order_put_in(q, n->u.project.exprs[i], in);
     return out;
 }
 

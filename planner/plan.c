@@ -6,6 +6,7 @@
 #include "planner/loop.h"
 #include "planner/lower.h"
 #include "planner/need.h"
+#include "planner/order_group.h"
 #include "planner/parts.h"
 #include "planner/physical.h"
 #include "planner/place.h"
@@ -46,6 +47,12 @@ static int rewriting(struct ctx *c)
     c->plan = pl_rewrite(c->a, c->plan);
     pl_rewrite_tops(c);
     c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    return 0;
+}
+
+static int groupings(struct ctx *c)
+{
+    pl_group_before_lookups(c);
     return 0;
 }
 
@@ -181,6 +188,7 @@ static const struct pass {
     unsigned needs, gives, breaks; /* what is in none of these is kept */
 } passes[] = {
     {"rewriting", rewriting, TYPED, 0, 0},
+    {"groupings below lookups", groupings, TYPED, 0, 0},
     {"join order", join_order, TYPED, 0, 0},
     {"order", order, TYPED, ORDER, 0},
     {"needed columns", needed_columns, TYPED, NEED, 0},

@@ -30,3 +30,10 @@ build() {
     say "building build/$preset"
     cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"} -- --quiet
 }
+
+# A number that the commit decides; 1 outside of a checkout.
+commit_number() {
+    local commit
+    commit=$(git rev-parse HEAD 2>/dev/null || echo 1)
+    echo $((16#${commit:0:7}))
+}

@@ -16,8 +16,7 @@ cd "$(dirname "$0")/.."
 
 seed=
 if [ "${1:-}" = --commit ]; then
-    seed=$(git rev-parse HEAD 2>/dev/null || echo 1)
-    seed=$((16#${seed:0:7}))
+    seed=$(commit_number)
     shift
 fi
 seconds=${1:-60}

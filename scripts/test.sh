@@ -6,7 +6,8 @@
 # quick  the release build and the tests labelled quick
 # full   the default, what CI runs: builds release, the same without LLVM and without CUDA, dev (address and undefined
 #        behaviour sanitizers) and tsan, fuzzes with a seed drawn from the commit, and runs all tests but the slow ones
-# slow   the release build and the tests labelled slow
+#        sanitized; of those labelled full a third, which the commit draws, in the release build, too
+# slow   the release build and the tests labelled slow or full
 #
 # Installs what is missing first (scripts/setup.sh).
 set -euo pipefail
@@ -62,7 +63,7 @@ configure release
 build release
 case "$level" in
 quick) run_tests release -L quick ;;
-slow) run_tests release -L slow ;;
+slow) run_tests release -L '^(slow|full)$' ;;
 full)
     # Without one of the backends: built, and the little that can be tested then.
     for preset in no-llvm no-cuda; do
@@ -75,7 +76,8 @@ full)
     run_tsan
     scripts/fuzz.sh --commit 300 || failed+=(fuzz)
     run_tests dev -LE '^(slow|tsan)$'
-    run_tests release -LE '^(slow|tsan)$'
+    run_tests release -LE '^(slow|tsan|full)$'
+    run_tests release -L '^full$' -LE '^(slow|tsan)$' -I "$((1 + $(commit_number) % 3)),,3"
     ;;
 esac
 
