@@ -152,14 +152,14 @@ enum fe_frame_unit { FE_FRAME_ROWS, FE_FRAME_RANGE, FE_FRAME_GROUPS };
 struct fe_frame_end {
     enum fe_frame_at { FE_FRAME_OPEN, FE_FRAME_HERE, FE_FRAME_PRECEDING, FE_FRAME_FOLLOWING } at;
     const struct fe_expr *by; /* of the last two: a literal or parameter */
-    bool interval;            /* by counts units */
+    bool interval; /* by counts units */
     enum fe_field unit;
 };
 struct fe_window_said {
     const char *fn, *path;
     const struct fe_expr *arg, *by; /* or NULL */
-    const struct fe_expr *n;        /* of ntile, nth_value; of lag and lead: their offset; or NULL */
-    const struct fe_expr *other;    /* the default of lag and lead, or NULL */
+    const struct fe_expr *n; /* of ntile, nth_value; of lag and lead: their offset; or NULL */
+    const struct fe_expr *other; /* the default of lag and lead, or NULL */
     bool ignore_nulls, framed, excludes;
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_frame_unit unit;

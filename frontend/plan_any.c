@@ -109,7 +109,9 @@ static int produce(struct document *d, const struct fe_catalog *cat, struct cJSO
 {
     struct fe_plan *plan;
     if (!cat)
-        return HD_FAIL(err, USER, "$", "a plan of Heddle's becomes one of Substrait with the tables that it reads: expected a database");
+        return HD_FAIL(
+            err, USER, "$",
+            "a plan of Heddle's becomes one of Substrait with the tables that it reads: expected a database");
     HD_TRY(fe_plan_read_value(&d->root, cat, &plan));
     return sub_produce(d->reader.arena, plan, out, err);
 }

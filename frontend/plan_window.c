@@ -332,7 +332,9 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     note_said(x, v, fn, &f,
               (struct fe_window_said){.arg = arg,
                                       .by = by,
-                                      .n = functions[fn].count ? k : functions[fn].offset ? step : NULL,
+                                      .n = functions[fn].count    ? k
+                                           : functions[fn].offset ? step
+                                                                  : NULL,
                                       .ignore_nulls = ignore});
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
     if (functions[fn].nulls && (f.without || ignore) && functions[fn].framed)

@@ -206,9 +206,9 @@ static int offset(struct sub *t, const struct fe_json *v, bool range, const char
         const struct cJSON *part = fe_first_json(x);
         for (size_t i = 0; i < HD_COUNT(units) && part && !fe_next_json(part); i++)
             if (fe_member(x, units[i][0]))
-                fe_put(out, key,
-                       fe_make_text(t->arena,
-                                    hd_asprintf(t->arena, "interval '%s' %s", fe_text_of(part), units[i][1])));
+                fe_put(
+                    out, key,
+                    fe_make_text(t->arena, hd_asprintf(t->arena, "interval '%s' %s", fe_text_of(part), units[i][1])));
         return fe_first_json(out) ? 0 : sub_refuse(t, v, "expected an interval of one unit as a frame's offset");
     }
     if (!range)

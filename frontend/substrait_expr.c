@@ -335,9 +335,9 @@ static struct cJSON *open_row(struct sub *t, const struct tuples *u, struct cJSO
     struct cJSON *e = sub_make_op(t, "exists"), *all = given;
     int i = 0;
     for (const struct cJSON *x = fe_first_json(u->needles); x; x = fe_next_json(x)) {
-        struct cJSON *is = sub_call(t, "coalesce",
-                                    sub_call(t, "=", fe_copy_json(t->arena, x), sub_make_col(t, u->r.cols[i++]), NULL),
-                                    bool_literal(t, true), NULL);
+        struct cJSON *is =
+            sub_call(t, "coalesce", sub_call(t, "=", fe_copy_json(t->arena, x), sub_make_col(t, u->r.cols[i++]), NULL),
+                     bool_literal(t, true), NULL);
         all = all ? sub_call(t, "and", all, is, NULL) : is;
     }
     fe_put(e, "plan", plan);

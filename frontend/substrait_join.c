@@ -315,7 +315,8 @@ static int single(struct sub *t, const struct fe_json *v, struct condition *c, s
 {
     const char *rows = NULL;
     if (c->residual)
-        return sub_refuse(t, v, "a join of type SINGLE is supported with equalities between its sides, not with other conditions");
+        return sub_refuse(
+            t, v, "a join of type SINGLE is supported with equalities between its sides, not with other conditions");
     if (!is_grouped_by(c->right, c->on))
         rows = add_count(t, c);
     put_fields(t, &plain_left, c, NULL, out);
@@ -324,7 +325,8 @@ static int single(struct sub *t, const struct fe_json *v, struct condition *c, s
         struct cJSON *node = sub_make_op(t, "filter");
         const char *pred = hd_asprintf(t->arena,
                                        "case when \"%s\" > 1 then cast('more than one row of a subquery' as int32) = 0 "
-                                       "else true end", rows);
+                                       "else true end",
+                                       rows);
         fe_put(node, "input", out->node);
         fe_put(node, "pred", fe_make_string(t->arena, pred));
         out->node = node;

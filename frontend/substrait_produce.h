@@ -18,7 +18,7 @@ struct sp {
     struct cJSON *urns, *functions, *relations;
     HD_VEC(const char *) urn_names;
     HD_VEC(const char *) function_names; /* with their extensions */
-    int *uses;    /* of each shared subplan */
+    int *uses; /* of each shared subplan */
     int *ordinal; /* of its relation, -1: it is written where it is used */
     /* What operators need of operators: sp_rel. */
     int (*rel)(struct sp *p, const struct fe_node *n, struct cJSON **out);

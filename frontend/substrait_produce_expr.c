@@ -151,8 +151,7 @@ static struct cJSON *interval(struct sp *p, const struct fe_expr *e)
         fe_put(of, "days", fe_make_number(p->arena, (double)(days ? n : n / day)));
         fe_put(of, "seconds", fe_make_number(p->arena, (double)(micros / 1000000)));
         fe_put(of, "precision", fe_make_number(p->arena, 6));
-        fe_put(of, "subseconds",
-               fe_make_text(p->arena, hd_asprintf(p->arena, "%lld", (long long)(micros % 1000000))));
+        fe_put(of, "subseconds", fe_make_text(p->arena, hd_asprintf(p->arena, "%lld", (long long)(micros % 1000000))));
     }
     fe_put(literal, months ? "intervalYearToMonth" : "intervalDayToSecond", of);
     fe_put(out, "literal", literal);
@@ -190,9 +189,10 @@ static int like(struct sp *p, const struct fe_expr *e, int first, struct cJSON *
 {
     struct cJSON *args = fe_make_list(p->arena);
     const struct fe_expr *pattern = e->args[1];
-    bool plain = !e->escape && (pattern->op != FE_LIT || pattern->value.is_null ||
-                                (!memchr(pattern->value.s, '_', pattern->value.n) &&
-                                 !memchr(pattern->value.s, '\\', pattern->value.n)));
+    bool plain =
+        !e->escape &&
+        (pattern->op != FE_LIT || pattern->value.is_null ||
+         (!memchr(pattern->value.s, '_', pattern->value.n) && !memchr(pattern->value.s, '\\', pattern->value.n)));
     HD_TRY(add_args(p, e, first, args));
     if (e->escape) {
         char escape[2] = {e->escape};

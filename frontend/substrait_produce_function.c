@@ -54,8 +54,7 @@ static int find_urn(struct sp *p, const char *urn)
 
 int sp_function(struct sp *p, const char *extension, const char *name)
 {
-    const char *urn =
-        extension ? hd_asprintf(p->arena, "extension:io.substrait:functions_%s", extension) : SUB_OWN_URN;
+    const char *urn = extension ? hd_asprintf(p->arena, "extension:io.substrait:functions_%s", extension) : SUB_OWN_URN;
     const char *key = hd_asprintf(p->arena, "%s#%s", urn, name);
     for (int i = 0; i < p->function_names.n; i++)
         if (strcmp(p->function_names.v[i], key) == 0)
@@ -133,8 +132,7 @@ int sp_find_call(struct sp *p, enum fe_op op, int n, struct fe_expr *const *args
 {
     for (size_t i = 0; i < HD_COUNT(calls); i++) {
         const struct row *r = &calls[i].row;
-        const char *name =
-            calls[i].op == op ? signature_of(p, r, n, (const struct fe_expr *const *)args) : NULL;
+        const char *name = calls[i].op == op ? signature_of(p, r, n, (const struct fe_expr *const *)args) : NULL;
         if (name)
             return sp_function(p, r->extension, name);
     }

@@ -73,10 +73,10 @@ static int single_inner(struct sp *p, const struct fe_node *n, struct cJSON *lef
 
 int sp_join(struct sp *p, const struct fe_node *n, struct cJSON **out)
 {
-    static const char *const types[] = {[FE_INNER] = "JOIN_TYPE_INNER",    [FE_LEFT] = "JOIN_TYPE_LEFT",
-                                        [FE_RIGHT] = "JOIN_TYPE_RIGHT",    [FE_FULL] = "JOIN_TYPE_OUTER",
-                                        [FE_SEMI] = "JOIN_TYPE_LEFT_SEMI", [FE_ANTI] = "JOIN_TYPE_LEFT_ANTI",
-                                        [FE_MARK] = "JOIN_TYPE_LEFT_MARK"};
+    static const char *const types[] = {
+        [FE_INNER] = "JOIN_TYPE_INNER",   [FE_LEFT] = "JOIN_TYPE_LEFT",      [FE_RIGHT] = "JOIN_TYPE_RIGHT",
+        [FE_FULL] = "JOIN_TYPE_OUTER",    [FE_SEMI] = "JOIN_TYPE_LEFT_SEMI", [FE_ANTI] = "JOIN_TYPE_LEFT_ANTI",
+        [FE_MARK] = "JOIN_TYPE_LEFT_MARK"};
     struct cJSON *left = NULL, *right = NULL, *cond = NULL, *body;
     bool nullable, inner = n->u.join.kind == FE_INNER, single = n->u.join.single;
     if (n->u.join.asof[0])

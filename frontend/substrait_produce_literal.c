@@ -119,7 +119,8 @@ int sp_literal(struct sp *p, const struct fe_value *v, const char *path, struct 
 
 struct cJSON *sp_int_literal(struct sp *p, const char *kind, int64_t v)
 {
-    return literal_of(p, kind, *kind == 'i' && kind[1] == '3' ? fe_make_number(p->arena, (double)v) : number_text(p, v));
+    return literal_of(p, kind,
+                      *kind == 'i' && kind[1] == '3' ? fe_make_number(p->arena, (double)v) : number_text(p, v));
 }
 
 struct cJSON *sp_bool_literal(struct sp *p, bool b)

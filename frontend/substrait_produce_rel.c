@@ -211,9 +211,8 @@ static int project(struct sp *p, const struct fe_node *n, struct cJSON **out)
 
 int sp_sorts(struct sp *p, const struct fe_sort_key *keys, int n, struct cJSON **out)
 {
-    static const char *const directions[2][2] = {
-        {"SORT_DIRECTION_ASC_NULLS_LAST", "SORT_DIRECTION_ASC_NULLS_FIRST"},
-        {"SORT_DIRECTION_DESC_NULLS_LAST", "SORT_DIRECTION_DESC_NULLS_FIRST"}};
+    static const char *const directions[2][2] = {{"SORT_DIRECTION_ASC_NULLS_LAST", "SORT_DIRECTION_ASC_NULLS_FIRST"},
+                                                 {"SORT_DIRECTION_DESC_NULLS_LAST", "SORT_DIRECTION_DESC_NULLS_FIRST"}};
     *out = fe_make_list(p->arena);
     for (int i = 0; i < n; i++) {
         struct cJSON *key = fe_make_object(p->arena), *x = NULL;

@@ -11,9 +11,10 @@ static struct cJSON *interval(struct sp *p, const struct fe_frame_end *e)
         enum fe_field field;
         const char *member;
         int64_t count;
-    } units[] = {{FE_YEAR, "years", 1}, {FE_DECADE, "years", 10},  {FE_CENTURY, "years", 100}, {FE_MONTH, "months", 1},
-                 {FE_QUARTER, "months", 3}, {FE_WEEK, "days", 7},  {FE_DAY, "days", 1},  {FE_HOUR, "seconds", 3600},
-                 {FE_MINUTE, "seconds", 60}, {FE_SECOND, "seconds", 1}};
+    } units[] = {{FE_YEAR, "years", 1},    {FE_DECADE, "years", 10},   {FE_CENTURY, "years", 100},
+                 {FE_MONTH, "months", 1},  {FE_QUARTER, "months", 3},  {FE_WEEK, "days", 7},
+                 {FE_DAY, "days", 1},      {FE_HOUR, "seconds", 3600}, {FE_MINUTE, "seconds", 60},
+                 {FE_SECOND, "seconds", 1}};
     const char *member = NULL;
     for (size_t i = 0; i < HD_COUNT(units); i++)
         if (units[i].field == e->unit) {

@@ -44,7 +44,7 @@ struct sub {
     struct sub_function {
         int64_t anchor;
         const char *name; /* without the types behind a colon */
-        bool own;         /* of Heddle's extension, under Heddle's name */
+        bool own; /* of Heddle's extension, under Heddle's name */
     } *functions;
     int nfunctions;
     struct sub_name *names[256];
