@@ -288,7 +288,7 @@ HEDDLE_API int heddle_prepare_plan(heddle_database *db, const void *plan, size_t
 HEDDLE_API int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size,
                               heddle_error **err);
 /* The same with tables, by whose columns and types a plan of Heddle's can be written as Substrait, too. What Substrait has
- * no form for is an error of class HEDDLE_UNSUPPORTED with its place in the plan (docs/substrait.md). */
+ * no form for is an error of class HEDDLE_ERROR_UNSUPPORTED with its place in the plan (docs/substrait.md). */
 HEDDLE_API int heddle_database_convert(heddle_database *db, const void *plan, size_t size, const char *to, char **out,
                                        size_t *out_size, heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
