@@ -170,6 +170,26 @@ static inline bool fe_window_row_is_there(const struct fe_window_column *w)
     bool own = w->at.base != FE_WINDOW_ZERO && w->at.base != FE_WINDOW_FOUND && w->at.base != FE_WINDOW_COMPUTED;
     return own && w->at.by == 0 && !w->at.more;
 }
+/* A function as it stands in the plan, for whoever writes it down again: what it has become are the values and columns
+ * below, and expressions of a projection above. A filter is part of arg and by. */
+enum fe_frame_unit { FE_FRAME_ROWS, FE_FRAME_RANGE, FE_FRAME_GROUPS };
+struct fe_frame_end {
+    enum fe_frame_at { FE_FRAME_OPEN, FE_FRAME_HERE, FE_FRAME_PRECEDING, FE_FRAME_FOLLOWING } at;
+    const struct fe_expr *by; /* of the last two: a literal or parameter */
+    bool interval; /* by counts units */
+    enum fe_field unit;
+};
+struct fe_window_said {
+    const char *fn, *path;
+    const struct fe_expr *arg, *by; /* or NULL */
+    const struct fe_expr *n; /* of ntile, nth_value; of lag and lead: their offset; or NULL */
+    const struct fe_expr *other; /* the default of lag and lead, or NULL */
+    bool ignore_nulls, framed, excludes;
+    bool ranked; /* by ranks of its argument: quantiles, and functions of distinct values */
+    bool ties; /* its value depends on the order of rows that tie */
+    enum fe_frame_unit unit;
+    struct fe_frame_end start, end;
+};
 /* With a separator value 0, of STRING_AGG, is the strings of the partition, in its first row, with it between them, and
  * value 1, a SUM, is of all rows: of their bytes and the separator's. */
 struct fe_window {
@@ -182,6 +202,8 @@ struct fe_window {
     struct fe_window_search *searches;
     int ncolumns; /* behind the input's */
     struct fe_window_column *columns;
+    int nsaid; /* those that the plan has, in its order; the projection above has a column for each */
+    struct fe_window_said *said;
 };
 
 struct fe_node {

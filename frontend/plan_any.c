@@ -7,6 +7,7 @@
 #include "frontend/plan_read.h"
 #include "frontend/substrait.h"
 #include "frontend/substrait_binary.h"
+#include "frontend/substrait_produce.h"
 
 enum { SUBSTRAIT_MAX_DEPTH = 900 }; /* of its JSON, where each call is four levels */
 
@@ -85,23 +86,40 @@ int fe_plan_read_any(struct hd_arena *a, const void *bytes, size_t size, const s
     return rc;
 }
 
-static int write(const struct document *d, enum fe_plan_form to, struct hd_strbuf *out, struct hd_err *err)
+/* A plan of Heddle's has types once it is read over tables. */
+static int produce(struct document *d, const struct fe_catalog *cat, struct cJSON **out, struct hd_err *err)
 {
-    if (to == FE_FORM_JSON)
-        return fe_print_json(d->root.item, out, err);
-    if (!d->substrait)
-        return HD_FAIL(err, UNSUPPORTED, "$", "a plan of Heddle's is not written as Substrait");
-    return to == FE_FORM_SUBSTRAIT ? sub_write_binary(d->reader.arena, d->substrait, out, err)
-                                   : fe_print_json(d->substrait, out, err);
+    struct fe_plan *plan;
+    if (!cat)
+        return HD_FAIL(
+            err, USER, "$",
+            "a plan of Heddle's becomes one of Substrait with the tables that it reads: expected a database");
+    HD_TRY(fe_plan_read_value(&d->root, cat, &plan));
+    return sub_produce(d->reader.arena, plan, out, err);
 }
 
-int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, struct hd_strbuf *out,
-                    struct hd_err *err)
+static int write(struct document *d, const struct fe_catalog *cat, enum fe_plan_form to, struct hd_strbuf *out,
+                 struct hd_err *err)
+{
+    const struct cJSON *substrait = d->substrait;
+    struct cJSON *produced;
+    if (to == FE_FORM_JSON)
+        return fe_print_json(d->root.item, out, err);
+    if (!substrait) {
+        HD_TRY(produce(d, cat, &produced, err));
+        substrait = produced;
+    }
+    return to == FE_FORM_SUBSTRAIT ? sub_write_binary(d->reader.arena, substrait, out, err)
+                                   : fe_print_json(substrait, out, err);
+}
+
+int fe_plan_convert(struct hd_arena *a, const void *bytes, size_t size, const struct fe_catalog *cat,
+                    enum fe_plan_form to, struct hd_strbuf *out, struct hd_err *err)
 {
     struct document d;
     int rc = open_document(&d, a, bytes, size, err);
     if (rc == 0)
-        rc = write(&d, to, out, err);
+        rc = write(&d, cat, to, out, err);
     fe_json_close(&d.reader);
     return rc;
 }

@@ -149,8 +149,7 @@ int fw_value_of(struct fw_reading *x, int value, const char *number, const char 
 
 /* ---- reading ----------------------------------------------------------------------------------------------- */
 
-enum unit { ROWS, RANGE, GROUPS, UNITS };
-static const char *const units[] = {"rows", "range", "groups"};
+static const char *const units[] = {[FE_FRAME_ROWS] = "rows", [FE_FRAME_RANGE] = "range", [FE_FRAME_GROUPS] = "groups"};
 static const char *const excluded[] = {"no others", "current row", "group", "ties"};
 
 static int add_search(struct fw_reading *x, struct fe_window_search s)
@@ -174,7 +173,8 @@ void fw_set_step(const struct fe_expr *step, bool less, const struct fe_expr **m
     *by = *more ? 0 : (int64_t)(less ? -step->value.i : step->value.i);
 }
 
-static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit unit, bool start, struct fw_bound *b)
+static int read_offset(struct fw_reading *x, const struct fe_json *v, enum fe_frame_unit unit, bool start,
+                       struct fw_bound *b)
 {
     struct fe_json m;
     struct fe_expr *by = NULL;
@@ -185,15 +185,17 @@ static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit 
         return fe_json_expected(v, "{\"preceding\": n} or {\"following\": n}");
     HD_TRY(fe_json_need(v, before ? "preceding" : "following", &m));
     struct fe_window_search s = {.limit = -1, .following = !before, .behind = !start};
-    if (unit == RANGE) {
-        HD_TRY(fw_read_distance(x, &m, !before, &here, &s.limit));
+    b->said = (struct fe_frame_end){.at = before ? FE_FRAME_PRECEDING : FE_FRAME_FOLLOWING};
+    if (unit == FE_FRAME_RANGE) {
+        HD_TRY(fw_read_distance(x, &m, &b->said, &here, &s.limit));
     } else {
         HD_TRY(fe_read_integer(x->r, v, before ? "preceding" : "following", FE_CONSTANT_STEP, &by));
         fw_set_step(by, before, &s.more, &s.less, &k);
+        b->said.by = by;
         s.peers = (int32_t)k;
         here = k == 0 && !s.more;
     }
-    if (unit == ROWS)
+    if (unit == FE_FRAME_ROWS)
         b->at = (struct fe_window_at){.base = FE_WINDOW_ROW, .by = k, .more = s.more, .less = s.less};
     else if (here)
         b->at = (struct fe_window_at){.base = start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END};
@@ -204,7 +206,7 @@ static int read_offset(struct fw_reading *x, const struct fe_json *v, enum unit 
     return 0;
 }
 
-static int read_bound(struct fw_reading *x, const struct fe_json *f, const char *key, enum unit unit,
+static int read_bound(struct fw_reading *x, const struct fe_json *f, const char *key, enum fe_frame_unit unit,
                       struct fw_bound *b)
 {
     static const char *const names[] = {"unbounded preceding", "current row", "unbounded following"};
@@ -217,8 +219,10 @@ static int read_bound(struct fw_reading *x, const struct fe_json *f, const char 
     HD_TRY(fe_read_choice(&v, names, HD_COUNT(names), &k));
     if (k == (start ? 2 : 0))
         return fe_json_fail(&v, "a frame does not %s with \"%s\"", start ? "start" : "end", names[k]);
-    enum fe_window_base here = unit == ROWS ? FE_WINDOW_ROW : start ? FE_WINDOW_PEER_BEGIN : FE_WINDOW_PEER_END;
-    *b = (struct fw_bound){.open = k != 1, .at.base = here};
+    enum fe_window_base here = unit == FE_FRAME_ROWS ? FE_WINDOW_ROW
+                               : start               ? FE_WINDOW_PEER_BEGIN
+                                                     : FE_WINDOW_PEER_END;
+    *b = (struct fw_bound){.open = k != 1, .at.base = here, .said.at = k == 1 ? FE_FRAME_HERE : FE_FRAME_OPEN};
     return 0;
 }
 
@@ -230,10 +234,11 @@ int fw_read_frame(struct fw_reading *x, const struct fe_json *v, struct fw_frame
         return 0;
     HD_TRY(fe_json_object(&m, "unit", "start", "end", "exclude", NULL));
     HD_TRY(fe_json_need(&m, "unit", &unit));
-    HD_TRY(fe_read_choice(&unit, units, UNITS, &k));
-    HD_TRY(read_bound(x, &m, "start", (enum unit)k, &f->start));
-    HD_TRY(read_bound(x, &m, "end", (enum unit)k, &f->end));
-    x->ties |= k == ROWS;
+    HD_TRY(fe_read_choice(&unit, units, HD_COUNT(units), &k));
+    f->unit = (enum fe_frame_unit)k;
+    HD_TRY(read_bound(x, &m, "start", f->unit, &f->start));
+    HD_TRY(read_bound(x, &m, "end", f->unit, &f->end));
+    x->ties |= k == FE_FRAME_ROWS;
     f->without = FW_NOTHING;
     if (fe_json_get(&m, "exclude", &unit)) {
         HD_TRY(fe_read_choice(&unit, excluded, HD_COUNT(excluded), &k));

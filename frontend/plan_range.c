@@ -16,6 +16,7 @@ struct distance {
     struct fe_scope scope;
     bool up; /* to larger keys */
     struct fe_ast *by;
+    struct fe_frame_end *said;
 };
 
 static struct fe_typing typing(struct distance *d, const struct fe_scope *scope)
@@ -150,6 +151,7 @@ static int type_amount(struct distance *d, const struct fe_ast *x, const char *w
     struct fe_typing t = typing(d, &d->x->scope);
     HD_TRY(fe_ast_type(&t, x, NULL, NULL, out));
     const struct fe_expr *e = *out;
+    d->said->by = e;
     if (e->op == FE_PARAM && hd_type_is_num(e->type))
         return fe_param_stands(&d->x->r->plan->params[e->param], FE_CONSTANT_DISTANCE, d->x->r->err);
     bool number = e->op == FE_LIT && hd_type_is_num(e->type) && !e->value.is_null;
@@ -225,6 +227,8 @@ static int read_interval(struct distance *d, bool *zero, bool *far, int64_t *mos
         return expected(d, what);
     enum fe_op op;
     int64_t unit = fe_interval_step(d->by->field, &op);
+    d->said->interval = true;
+    d->said->unit = d->by->field;
     if (op == FE_ADD_MICROS && d->type.kind == HD_DATE)
         return expected(d, "an offset of whole days");
     *most = (int64_t)(farthest(op) / unit);
@@ -239,15 +243,15 @@ static struct fe_expr *nowhere(struct distance *d)
     return fe_make_literal(&t, d->by, (struct fe_value){.type = d->type, .is_null = true});
 }
 
-int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool following, bool *here, int *limit)
+int fw_read_distance(struct fw_reading *x, const struct fe_json *v, struct fe_frame_end *said, bool *here, int *limit)
 {
-    struct distance d = {.x = x, .v = *v};
+    struct distance d = {.x = x, .v = *v, .said = said};
     const struct fe_sort_key *k = NULL;
     struct fe_expr *e = NULL;
     bool far = false;
     int64_t most = -1;
     HD_TRY(find_key(&d, &k));
-    d.up = following != k->desc;
+    d.up = (said->at == FE_FRAME_FOLLOWING) != k->desc;
     HD_TRY(read_tree(&d));
     HD_TRY(hd_type_is_num(d.type) ? read_number(&d, here) : read_interval(&d, here, &far, &most));
     if (*here)

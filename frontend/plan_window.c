@@ -172,7 +172,7 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     HD_BUG("window function %d", (int)fn);
 }
 
-/* "default", where the condition holds, else the value. */
+/* "default", where the condition holds, else the value. The last one that was said is the function's. */
 static int or_default(struct fw_reading *x, const struct fe_json *v, struct hd_type want, const char *outside,
                       const char **out)
 {
@@ -189,6 +189,7 @@ static int or_default(struct fw_reading *x, const struct fe_json *v, struct hd_t
                             hd_type_text(other->type, found));
     if (other->op == FE_LIT) /* the literal changes, as beside a column */
         other = fe_expr_cast(x->r->arena, other, want);
+    x->w->said[x->w->nsaid - 1].other = other;
     *out = hd_asprintf(x->r->arena, "case when %s then %s else %s end", outside,
                        fw_value_at(x, fw_add_value(x, FE_AGG_ANY, other), &row, 0, false), *out);
     return 0;
@@ -361,6 +362,22 @@ static int ranked(struct fw_reading *x, const struct fe_json *v, enum function f
     return fw_ranked(x, f, &a, out);
 }
 
+static void note_said(struct fw_reading *x, const struct fe_json *v, enum function fn, const struct fw_frame *f,
+                      struct fe_window_said said)
+{
+    struct fe_window *w = x->w;
+    said.fn = functions[fn].name;
+    said.path = fe_json_path(v);
+    said.framed = functions[fn].framed;
+    said.excludes = f->without != FW_NOTHING;
+    said.unit = f->unit;
+    said.start = f->start.said;
+    said.end = f->end.said;
+    said.ties = functions[fn].ties || (said.framed && f->unit == FE_FRAME_ROWS);
+    hd_grow1(x->r->arena, w->said, w->nsaid);
+    w->said[w->nsaid++] = said;
+}
+
 /* The function as text over the node's columns. */
 static int read_function(struct fw_reading *x, const struct fe_json *v, const char **out)
 {
@@ -380,6 +397,14 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     HD_TRY(fe_read_integer(x->r, v, "offset", FE_CONSTANT_STEP, &step));
     HD_TRY(read_nulls(v, arg, &ignore));
     HD_TRY(fw_read_frame(x, v, &f));
+    note_said(x, v, fn, &f,
+              (struct fe_window_said){.arg = arg,
+                                      .by = by,
+                                      .n = functions[fn].count    ? k
+                                           : functions[fn].offset ? step
+                                                                  : NULL,
+                                      .ignore_nulls = ignore,
+                                      .ranked = is_ranked(fn, distinct)});
     if (is_ranked(fn, distinct))
         return ranked(x, v, fn, distinct, &f, arg, out);
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
@@ -533,6 +558,8 @@ static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const 
     HD_TRY(fe_read_order(r, &w->at, "partition", &x.scope, x.n));
     bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;
     x.frame = (struct fw_frame){.start.open = true, .end = {.open = !ordered, .at.base = FE_WINDOW_PEER_END}};
+    x.frame.unit = FE_FRAME_RANGE;
+    x.frame.end.said.at = ordered ? FE_FRAME_HERE : FE_FRAME_OPEN;
     if (w->at.item == v->item)
         HD_TRY(fw_read_frame(&x, v, &x.frame));
     for (int i = 0; i < n; i++)

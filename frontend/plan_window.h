@@ -10,11 +10,13 @@
 struct fw_bound {
     bool open;
     struct fe_window_at at;
+    struct fe_frame_end said;
 };
 enum fw_excluded { FW_NOTHING, FW_ROW, FW_GROUP, FW_TIES };
 struct fw_frame {
     struct fw_bound start, end;
     enum fw_excluded without;
+    enum fe_frame_unit unit;
 };
 
 struct fw_reading {
@@ -95,8 +97,9 @@ int fw_count_at(struct fw_reading *x, int count, const char *number, const char 
 
 /* ---- offsets of range frames (plan_range.c) ------------------------------------------------------------------ */
 
-/* The offset of an end of a frame from the row's order key. *here: it is 0, else *limit: the value at that offset. */
-int fw_read_distance(struct fw_reading *x, const struct fe_json *v, bool following, bool *here, int *limit);
+/* The offset of an end of a frame from the row's order key, as it is said. *here: it is 0, else *limit: the value at that
+ * offset. */
+int fw_read_distance(struct fw_reading *x, const struct fe_json *v, struct fe_frame_end *said, bool *here, int *limit);
 
 /* ---- aggregates over frames (plan_window_aggs.c) ------------------------------------------------------------- */
 

@@ -17,22 +17,38 @@ bool sub_is_plan(const struct fe_json *v)
 
 /* ---- extensions -------------------------------------------------------------------------- */
 
-static enum sub_producer producer_of(const struct fe_json *v)
+static bool is_by(const struct fe_json *v, const char *producer)
 {
     struct fe_json version;
-    if (!fe_json_get(v, "version", &version))
-        return SUB_STANDARD;
-    const char *name = sub_text(&version, "producer");
-    if (strstr(name, "datafusion"))
+    return fe_json_get(v, "version", &version) && strstr(sub_text(&version, "producer"), producer);
+}
+
+static enum sub_producer producer_of(const struct fe_json *v)
+{
+    if (is_by(v, "datafusion"))
         return SUB_DATAFUSION;
-    return strstr(name, "DuckDB") || strstr(name, "duckdb") ? SUB_DUCKDB : SUB_STANDARD;
+    return is_by(v, "DuckDB") || is_by(v, "duckdb") ? SUB_DUCKDB : SUB_STANDARD;
+}
+
+/* The anchor of Heddle's own extension; -1: the plan has none. */
+static int own_extension(const struct fe_json *v, int64_t *out)
+{
+    struct fe_json list, m;
+    *out = -1;
+    bool some = sub_list(v, "extensionUrns", &list);
+    for (bool more = some && fe_json_first(&list, &m); more; more = fe_json_next(&m))
+        if (strcmp(sub_text(&m, "urn"), SUB_OWN_URN) == 0)
+            HD_TRY(sub_int(&m, "extensionUrnAnchor", out));
+    return 0;
 }
 
 static int read_functions(struct sub *t, const struct fe_json *v)
 {
     struct fe_json list, m, f;
+    int64_t own, urn;
     if (!sub_list(v, "extensions", &list))
         return 0;
+    HD_TRY(own_extension(v, &own));
     t->functions = HD_NEWN(t->arena, struct sub_function, fe_json_length(&list));
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
         if (!fe_json_get(&m, "extensionFunction", &f))
@@ -40,7 +56,28 @@ static int read_functions(struct sub *t, const struct fe_json *v)
         struct sub_function *to = &t->functions[t->nfunctions++];
         const char *name = sub_text(&f, "name");
         HD_TRY(sub_int(&f, "functionAnchor", &to->anchor));
+        HD_TRY(sub_int(&f, "extensionUrnReference", &urn));
+        to->own = own >= 0 && urn == own;
         to->name = hd_strndup(t->arena, name, strcspn(name, ":"));
+    }
+    return 0;
+}
+
+/* Values that parameters have unless others are bound. */
+static int read_bindings(struct sub *t, const struct fe_json *v)
+{
+    struct fe_json list, m, value;
+    bool some = sub_list(v, "parameterBindings", &list);
+    for (bool more = some && fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        int64_t k;
+        struct cJSON *x;
+        HD_TRY(sub_int(&m, "parameterAnchor", &k));
+        struct cJSON *declared = fe_member(t->params, hd_asprintf(t->arena, "p%lld", (long long)k + 1));
+        if (!declared || fe_member(declared, "default"))
+            continue; /* nothing reads it */
+        HD_TRY(fe_json_need(&m, "value", &value));
+        HD_TRY(sub_literal_value(t, &value, &x));
+        fe_put(declared, "default", x);
     }
     return 0;
 }
@@ -114,6 +151,7 @@ int sub_translate(const struct fe_json *v, struct cJSON **plan, struct sub_origi
     struct hd_arena *a = v->r->arena;
     struct sub t = {
         .arena = a, .err = v->r->err, .producer = producer_of(v), .rel = sub_relation, .window = sub_window};
+    t.written_here = is_by(v, "heddle");
     struct fe_json list, item, root;
     struct sub_rel r;
     t.params = fe_make_object(a);
@@ -122,6 +160,7 @@ int sub_translate(const struct fe_json *v, struct cJSON **plan, struct sub_origi
     HD_TRY(find_root(&t, v, &list, &item, &root));
     HD_TRY(sub_input(&t, &root, "input", &r));
     HD_TRY(put_names(&t, &root, &r));
+    HD_TRY(read_bindings(&t, v));
     *plan = fe_make_object(a);
     fe_put(*plan, "heddle", fe_make_number(a, 1));
     fe_put(*plan, "order", fe_make_string(a, "auto"));

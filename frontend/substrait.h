@@ -4,6 +4,9 @@
 
 #include "frontend/json.h"
 
+/* The namespace of Heddle's own functions, which have the names and arguments of docs/functions.md. */
+#define SUB_OWN_URN "extension:io.heddle:functions"
+
 /* Whether an object is a plan of Substrait in its JSON form. */
 bool sub_is_plan(const struct fe_json *v);
 

@@ -195,7 +195,30 @@ int sub_aggregate(struct sub *t, const struct fe_json *call, struct sub_scope *s
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
-static int bound(struct sub *t, const struct fe_json *v, const char *key, const char *unbounded, struct cJSON **out)
+/* An expression: an interval of one unit as text, a number of rows, a value as a tree. */
+static int offset(struct sub *t, const struct fe_json *v, bool range, const char *key, struct cJSON *out)
+{
+    static const char *const units[][2] = {{"months", "month"}, {"days", "day"}, {"micros", "microsecond"}};
+    struct sub_scope nothing = {.place = "a frame"};
+    struct cJSON *x;
+    HD_TRY(sub_expr(t, v, &nothing, &x));
+    if (sub_is_interval(x)) {
+        const struct cJSON *part = fe_first_json(x);
+        for (size_t i = 0; i < HD_COUNT(units) && part && !fe_next_json(part); i++)
+            if (fe_member(x, units[i][0]))
+                fe_put(
+                    out, key,
+                    fe_make_text(t->arena, hd_asprintf(t->arena, "interval '%s' %s", fe_text_of(part), units[i][1])));
+        return fe_first_json(out) ? 0 : sub_refuse(t, v, "expected an interval of one unit as a frame's offset");
+    }
+    if (!range)
+        return constant(t, v, x, key, out);
+    fe_put(out, key, x);
+    return 0;
+}
+
+static int bound(struct sub *t, const struct fe_json *v, const char *key, const char *unbounded, bool range,
+                 struct cJSON **out)
 {
     static const char *const names[] = {"unbounded", "currentRow", "preceding", "following"};
     int k;
@@ -210,8 +233,10 @@ static int bound(struct sub *t, const struct fe_json *v, const char *key, const 
         *out = fe_make_string(t->arena, k == 0 ? unbounded : "current row");
         return 0;
     }
-    HD_TRY(sub_int(&kind, "offset", &n));
     *out = fe_make_object(t->arena);
+    if (fe_json_get(&kind, "offsetExpr", &m))
+        return offset(t, &m, range, names[k], *out);
+    HD_TRY(sub_int(&kind, "offset", &n));
     fe_put(*out, names[k], fe_make_number(t->arena, (double)n));
     return 0;
 }
@@ -220,8 +245,8 @@ static int put_frame(struct sub *t, const struct fe_json *v, struct cJSON *f)
 {
     struct cJSON *frame = fe_make_object(t->arena), *start, *end;
     bool range = strcmp(sub_text(v, "boundsType"), "BOUNDS_TYPE_RANGE") == 0;
-    HD_TRY(bound(t, v, "lowerBound", "unbounded preceding", &start));
-    HD_TRY(bound(t, v, "upperBound", "unbounded following", &end));
+    HD_TRY(bound(t, v, "lowerBound", "unbounded preceding", range, &start));
+    HD_TRY(bound(t, v, "upperBound", "unbounded following", range, &end));
     fe_put(frame, "unit", fe_make_string(t->arena, range ? "range" : "rows"));
     fe_put(frame, "start", start);
     fe_put(frame, "end", end);

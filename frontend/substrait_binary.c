@@ -118,7 +118,29 @@ static struct cJSON *varint_value(struct reader *r, const struct sub_message_fie
     return fe_make_number(r->arena, f->kind == SUB_UINT32 ? (double)(uint32_t)v : (double)(int32_t)v);
 }
 
-static char *base64(struct hd_arena *a, const uint8_t *p, size_t n)
+static int digit64(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c ? strchr(digits, c) : NULL;
+    return p ? (int)(p - digits) : c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+bool sub_read_base64(const char *s, uint8_t *out, size_t *n)
+{
+    uint32_t word = 0;
+    *n = 0;
+    for (int bits = 0; *s && *s != '='; s++) {
+        int d = digit64(*s);
+        if (d < 0)
+            return false;
+        word = word << 6 | (uint32_t)d;
+        if ((bits += 6) >= 8)
+            out[(*n)++] = (uint8_t)(word >> (bits -= 8));
+    }
+    return true;
+}
+
+char *sub_base64(struct hd_arena *a, const uint8_t *p, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char *s = hd_alloc(a, (n + 2) / 3 * 4 + 1), *to = s;
@@ -175,7 +197,7 @@ static int read_value(struct reader *r, const struct sub_message_field *f, struc
         return read_nested(r, f, n, out);
     if (f->kind == SUB_STRING)
         return read_text(r, f, n, out);
-    *out = fe_make_text(r->arena, base64(r->arena, r->p, n));
+    *out = fe_make_text(r->arena, sub_base64(r->arena, r->p, n));
     return skip_fixed(r, n);
 }
 

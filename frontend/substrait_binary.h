@@ -18,4 +18,8 @@ int sub_read_binary(struct hd_arena *a, const void *bytes, size_t size, struct c
 /* The other way, of a tree of that form: names of fields as the table has them. */
 int sub_write_binary(struct hd_arena *a, const struct cJSON *plan, struct hd_strbuf *out, struct hd_err *err);
 
+/* Bytes as JSON has them, and back: out has room for as many bytes as the text has; false: it is none. */
+char *sub_base64(struct hd_arena *a, const uint8_t *p, size_t n);
+bool sub_read_base64(const char *s, uint8_t *out, size_t *n);
+
 #endif

@@ -69,6 +69,27 @@ static int argument(struct sub *t, const struct fe_json *v, struct sub_scope *s,
     return sub_refuse(t, v, "expected an argument that is a value or an enum");
 }
 
+/* One of Heddle's: an enum is its field. */
+static int own_function(struct sub *t, const struct fe_json *v, const char *name, struct sub_scope *s,
+                        struct cJSON **out)
+{
+    struct fe_json list, m, f;
+    struct cJSON *x;
+    *out = sub_call(t, name, NULL);
+    bool some = sub_list(v, "arguments", &list);
+    for (bool more = some && fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        if (fe_json_get(&m, "enum", &f) && !fe_member(*out, "field")) {
+            fe_put(*out, "field", fe_make_string(t->arena, sub_text(&m, "enum")));
+            continue;
+        }
+        HD_TRY(argument(t, &m, s, &x));
+        if (sub_is_interval(x))
+            return sub_refuse(t, &m, "an interval stands beside + or - of a date or time, found it in %s", name);
+        sub_add_arg(*out, x);
+    }
+    return 0;
+}
+
 static int scalar_function(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
 {
     struct fe_json reference, list, m;
@@ -76,6 +97,8 @@ static int scalar_function(struct sub *t, const struct fe_json *v, struct sub_sc
     const char *name = sub_function_name(t, v, &reference);
     if (!name)
         return -1;
+    if (sub_is_own(t, v))
+        return own_function(t, v, name, s, out);
     bool some = sub_list(v, "arguments", &list), old = !some && sub_list(v, "args", &list);
     for (bool more = (some || old) && fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
         struct cJSON *x;
@@ -268,14 +291,118 @@ static int in_subplan(struct sub *t, const struct fe_json *v, const char *key, s
     return 0;
 }
 
+/* ---- (a, b) in (subquery of x, y) ---- */
+
+struct tuples {
+    struct cJSON *needles; /* list */
+    struct sub_rel r;
+    const char *shared; /* the subquery, which is asked more than once */
+};
+
+static struct cJSON *bool_literal(struct sub *t, bool b)
+{
+    struct cJSON *x = fe_make_object(t->arena);
+    fe_put(x, "lit", fe_make_bool(t->arena, b));
+    return x;
+}
+
+static struct cJSON *tuples_ref(struct sub *t, const struct tuples *u)
+{
+    struct cJSON *ref = sub_make_op(t, "ref");
+    fe_put(ref, "name", fe_make_string(t->arena, u->shared));
+    return ref;
+}
+
+/* Some row of plan is equal in all columns. */
+static struct cJSON *equal_row(struct sub *t, const struct tuples *u, struct cJSON *plan)
+{
+    struct cJSON *e = sub_make_op(t, "exists"), *on = fe_make_list(t->arena);
+    int i = 0;
+    for (const struct cJSON *x = fe_first_json(u->needles); x; x = fe_next_json(x)) {
+        struct cJSON *pair = fe_make_list(t->arena);
+        fe_push(pair, fe_copy_json(t->arena, x));
+        fe_push(pair, sub_make_col(t, u->r.cols[i++]));
+        fe_push(on, pair);
+    }
+    fe_put(e, "plan", plan);
+    fe_put(e, "on", on);
+    return e;
+}
+
+/* In some row no column is sure to be unequal. */
+static struct cJSON *open_row(struct sub *t, const struct tuples *u, struct cJSON *plan, struct cJSON *given)
+{
+    struct cJSON *e = sub_make_op(t, "exists"), *all = given;
+    int i = 0;
+    for (const struct cJSON *x = fe_first_json(u->needles); x; x = fe_next_json(x)) {
+        struct cJSON *is =
+            sub_call(t, "coalesce", sub_call(t, "=", fe_copy_json(t->arena, x), sub_make_col(t, u->r.cols[i++]), NULL),
+                     bool_literal(t, true), NULL);
+        all = all ? sub_call(t, "and", all, is, NULL) : is;
+    }
+    fe_put(e, "plan", plan);
+    fe_put(e, "residual", all);
+    return e;
+}
+
+static struct cJSON *some_null(struct sub *t, const struct tuples *u, bool of_needles)
+{
+    struct cJSON *any = NULL;
+    int i = 0;
+    for (const struct cJSON *x = fe_first_json(u->needles); x; x = fe_next_json(x), i++) {
+        struct cJSON *of = of_needles ? fe_copy_json(t->arena, x) : sub_make_col(t, u->r.cols[i]);
+        struct cJSON *is = sub_call(t, "is_null", of, NULL);
+        any = any ? sub_call(t, "or", any, is, NULL) : is;
+    }
+    return any;
+}
+
+/* True where a row is equal; else NULL where that is open: for rows of the subquery with a NULL, or of the operator. */
+static struct cJSON *three_valued(struct sub *t, struct tuples *u)
+{
+    struct cJSON *with_nulls = sub_make_op(t, "filter"), *null = fe_make_object(t->arena);
+    u->shared = sub_new_name(t, "shared");
+    fe_put(t->shared, u->shared, u->r.node);
+    fe_put(with_nulls, "input", tuples_ref(t, u));
+    fe_put(with_nulls, "pred", some_null(t, u, false));
+    fe_put(null, "lit", fe_make_null(t->arena));
+    fe_put(null, "type", fe_make_string(t->arena, "bool"));
+    struct cJSON *open = sub_call(t, "or", open_row(t, u, with_nulls, NULL),
+                                  open_row(t, u, tuples_ref(t, u), some_null(t, u, true)), NULL);
+    return sub_call(t, "case", equal_row(t, u, tuples_ref(t, u)), bool_literal(t, true), open, null,
+                    bool_literal(t, false), NULL);
+}
+
+static int in_tuples(struct sub *t, const struct fe_json *v, const struct fe_json *needles, struct sub_scope *s,
+                     bool decides, struct cJSON **out)
+{
+    struct tuples u = {.needles = fe_make_list(t->arena)};
+    struct fe_json m;
+    struct cJSON *x;
+    for (bool more = fe_json_first(needles, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(sub_expr(t, &m, s, &x));
+        fe_push(u.needles, x);
+    }
+    HD_TRY(sub_input(t, v, "haystack", &u.r));
+    if (u.r.n != fe_json_length(needles))
+        return fe_json_fail(v, "expected a subquery of %d columns, found %d", fe_json_length(needles), u.r.n);
+    sub_narrow(t, &u.r);
+    *out = decides ? equal_row(t, &u, u.r.node) : three_valued(t, &u);
+    return 0;
+}
+
 static int in_predicate(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)
 {
     struct fe_json needles, m;
     struct cJSON *x;
+    bool decides = s->decides;
+    s->decides = false;
     HD_TRY(may_ask(t, v, s));
     HD_TRY(fe_json_need(v, "needles", &needles));
-    if (fe_json_length(&needles) != 1 || !fe_json_first(&needles, &m))
-        return sub_refuse(t, &needles, "IN of several columns is not supported");
+    if (!fe_json_first(&needles, &m))
+        return fe_json_fail(&needles, "expected a value or more");
+    if (fe_json_length(&needles) > 1)
+        return in_tuples(t, v, &needles, s, decides, out);
     HD_TRY(sub_expr(t, &m, s, &x));
     return in_subplan(t, v, "haystack", x, out);
 }
@@ -335,5 +462,10 @@ int sub_expr(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct
     int k;
     struct fe_json m;
     HD_TRY(sub_kind(v, names, (int)HD_COUNT(names), "an expression", &k, &m));
-    return rules[k](t, &m, s, out);
+    bool decides = s->decides;
+    bool passes = rules[k] == subquery || (rules[k] == scalar_function && sub_is_and(t, &m));
+    s->decides = decides && passes;
+    int rc = rules[k](t, &m, s, out);
+    s->decides = decides;
+    return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/expr.h"
 #include "frontend/substrait_read.h"
 #include "runtime/base/interval.h"
 #include "runtime/base/suggest.h"
@@ -17,6 +18,14 @@ struct call {
     struct cJSON **args;
 };
 typedef int call_rule(const struct call *c, struct cJSON **out);
+
+static const struct {
+    enum fe_field field;
+    const char *name, *counts_from;
+} components[] = {
+#define T_COMPONENT(id, name, counts_from) {FE_##id, name, counts_from},
+#include "frontend/substrait_produced.def"
+};
 
 /* ---- rules ------------------------------------------------------------------------------- */
 
@@ -177,9 +186,28 @@ static int with_field(const struct call *c, const char *op_name, struct cJSON **
     return 0;
 }
 
+/* A component by Substrait's name; a second enum says whether it counts from 1 or from 0. Others are Heddle's names. */
 static int field(const struct call *c, struct cJSON **out)
 {
-    return with_field(c, "extract", out);
+    const char *name = c->n ? fe_member_text(c->args[0], "lit") : NULL;
+    const char *from = c->n == 3 ? fe_member_text(c->args[1], "lit") : NULL;
+    bool indexed = from && (strcmp(from, "ONE") == 0 || strcmp(from, "ZERO") == 0);
+    struct cJSON *args[2] = {c->n ? c->args[0] : NULL, indexed ? c->args[2] : NULL};
+    struct call plain = *c;
+    if (indexed) {
+        plain.n = 2;
+        plain.args = args;
+    }
+    HD_TRY(with_field(&plain, "extract", out));
+    for (size_t i = 0; name && i < HD_COUNT(components); i++) {
+        if (strcmp(components[i].name, name) != 0)
+            continue;
+        const char *counts = components[i].counts_from;
+        fe_member(*out, "field")->valuestring = hd_strdup(c->t->arena, fe_field_name(components[i].field));
+        if (indexed && *counts && strcmp(counts, from) != 0)
+            *out = sub_call(c->t, *from == 'O' ? "+" : "-", *out, whole(c->t, "1", false), NULL);
+    }
+    return 0;
 }
 
 static int cut(const struct call *c, struct cJSON **out)
@@ -232,9 +260,30 @@ static int untruth_not(const struct call *c, struct cJSON **out)
     return 0;
 }
 
+/* NULL if one of them is. */
+static int strict(const struct call *c, struct cJSON **out)
+{
+    HD_TRY(expect_args(c, 1, INT_MAX));
+    HD_TRY(op(c, out));
+    struct cJSON *none = NULL;
+    for (int i = 0; i < c->n; i++) {
+        if (fe_member(c->args[i], "lit") && !cJSON_IsNull(fe_member(c->args[i], "lit")))
+            continue;
+        struct cJSON *is = sub_call(c->t, "is_null", fe_copy_json(c->t->arena, c->args[i]), NULL);
+        none = none ? sub_call(c->t, "or", none, is, NULL) : is;
+    }
+    if (none)
+        *out = sub_call(c->t, "case", sub_call(c->t, "not", none, NULL), *out, NULL);
+    return 0;
+}
+
+/* Ibis puts a cast around it. */
 static bool whole_literal(const struct cJSON *x, long long *out)
 {
     const struct cJSON *lit = fe_member(x, "lit");
+    const char *op_name = fe_member_text(x, "op"), *type = fe_member_text(x, "type");
+    if (op_name && strcmp(op_name, "cast") == 0 && type && strncmp(type, "int", 3) == 0)
+        return whole_literal(fe_first_json(fe_member(x, "args")), out);
     if (lit && cJSON_IsNumber(lit))
         *out = (long long)lit->valuedouble;
     else if (lit && cJSON_IsString(lit))
@@ -294,6 +343,22 @@ static const struct sub_aggregate duckdb_aggregates[] = {
 static const struct sub_aggregate standard_aggregates[] = {
 #include "frontend/substrait_calcite.def"
 };
+/* Heddle's own, whose arguments are those of the plan's fields in the order arg, by or q or separator. */
+#define T_AGG(id, name, nargs, distinct) {name, name, (nargs) == 2 ? SUB_AGG_BY : SUB_AGG_PLAIN},
+#define T_ORDERED(id, name, distinct)    {name, name, (enum sub_agg_rule)OWN_##id},
+enum {
+    OWN_MEDIAN = SUB_AGG_PLAIN,
+    OWN_QUANTILE_CONT = SUB_AGG_Q,
+    OWN_QUANTILE_DISC = SUB_AGG_Q,
+    OWN_MODE = SUB_AGG_PLAIN,
+    OWN_FIRST = SUB_AGG_EDGE,
+    OWN_LAST = SUB_AGG_EDGE,
+    OWN_APPROX_COUNT_DISTINCT = SUB_AGG_PLAIN,
+    OWN_STRING_AGG = SUB_AGG_TEXT
+};
+static const struct sub_aggregate own_aggregates[] = {
+#include "frontend/aggs.def"
+};
 
 #define TABLE(rows) {rows, (int)HD_COUNT(rows)}
 static const struct {
@@ -351,6 +416,23 @@ static bool call_is(struct sub *t, const struct fe_json *call, const char *name)
     return false;
 }
 
+bool sub_is_own(struct sub *t, const struct fe_json *call)
+{
+    int64_t anchor = 0;
+    struct fe_json m;
+    if (fe_json_get(call, "functionReference", &m) && fe_json_int(&m, 0, INT64_MAX, &anchor) != 0)
+        return false;
+    for (int i = 0; i < t->nfunctions; i++)
+        if (t->functions[i].anchor == anchor)
+            return t->functions[i].own;
+    return false;
+}
+
+bool sub_is_coalesce(struct sub *t, const struct fe_json *call)
+{
+    return call_is(t, call, "coalesce");
+}
+
 bool sub_is_and(struct sub *t, const struct fe_json *call)
 {
     return call_is(t, call, "and");
@@ -372,12 +454,21 @@ int sub_scalar_function(struct sub *t, const struct fe_json *at, const char *nam
     return row->rule(&c, out);
 }
 
+/* Functions of windows that are no aggregates have their names in the standard's table as well. */
+static const struct sub_aggregate *find_own(const char *name)
+{
+    for (size_t i = 0; i < HD_COUNT(own_aggregates); i++)
+        if (strcmp(own_aggregates[i].name, name) == 0)
+            return &own_aggregates[i];
+    return find_aggregate(SUB_STANDARD, name);
+}
+
 int sub_find_aggregate(struct sub *t, const struct fe_json *call, const struct sub_aggregate **out)
 {
     struct fe_json reference;
     const char *name = sub_function_name(t, call, &reference);
     if (!name)
         return -1;
-    *out = find_aggregate(t->producer, name);
+    *out = sub_is_own(t, call) ? find_own(name) : find_aggregate(t->producer, name);
     return *out ? 0 : sub_refuse(t, &reference, "aggregate or window function \"%.60s\" is not known", name);
 }

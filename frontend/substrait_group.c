@@ -14,19 +14,22 @@ struct key {
 struct group {
     struct sub_rel input;
     struct sub_scope scope;
-    HD_VEC(struct key) keys; /* each once */
+    HD_VEC(struct key) keys; /* each once, where `merge` */
     HD_VEC(int) fields;      /* of the grouping expressions, which key */
     struct cJSON *sets;      /* lists of names */
     int nsets;
-    bool by_reference;
+    bool by_reference, merge;
 };
 
 static int find_key(struct sub *t, struct group *g, struct cJSON *x)
 {
-    for (int i = 0; i < g->keys.n; i++)
-        if (fe_same_json(g->keys.v[i].expr, x))
-            return i;
     const char *column = sub_column_of(x);
+    for (int i = 0; i < g->keys.n; i++)
+        if (fe_same_json(g->keys.v[i].expr, x)) {
+            if (g->merge)
+                return i;
+            column = NULL;
+        }
     hd_vec_push(t->arena, &g->keys, (struct key){x, column ? column : sub_new_name(t, "key")});
     return g->keys.n - 1;
 }
@@ -77,7 +80,9 @@ static int read_groupings(struct sub *t, const struct fe_json *v, struct group *
 {
     struct fe_json list, m;
     g->sets = fe_make_list(t->arena);
+    bool several = sub_list(v, "groupings", &list) && fe_json_length(&list) > 1;
     g->by_reference = sub_list(v, "groupingExpressions", &list);
+    g->merge = !several || !g->by_reference || t->producer == SUB_DATAFUSION;
     if (g->by_reference)
         HD_TRY(read_expressions(t, &list, g));
     bool some = sub_list(v, "groupings", &list);
@@ -90,7 +95,8 @@ static struct cJSON *key_list(struct sub *t, const struct group *g)
 {
     struct cJSON *list = fe_make_list(t->arena);
     for (int i = 0; i < g->keys.n; i++) {
-        if (sub_column_of(g->keys.v[i].expr)) {
+        const char *column = sub_column_of(g->keys.v[i].expr);
+        if (column && strcmp(column, g->keys.v[i].name) == 0) {
             fe_push(list, fe_make_string(t->arena, g->keys.v[i].name));
             continue;
         }
@@ -220,6 +226,15 @@ static void put_fields(struct sub *t, const struct group *g, const struct fields
         out->exact &= g->fields.v[i] == i;
 }
 
+/* The only set does not have all keys: the others are NULL. */
+static bool lacks_keys(const struct group *g)
+{
+    int n = 0;
+    for (const struct cJSON *m = g->nsets == 1 ? fe_first_json(fe_first_json(g->sets)) : NULL; m; m = fe_next_json(m))
+        n++;
+    return g->nsets == 1 && n < g->keys.n;
+}
+
 int sub_aggregate_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     struct group g = {0};
@@ -234,11 +249,11 @@ int sub_aggregate_rel(struct sub *t, const struct fe_json *v, struct sub_rel *ou
     fe_put(out->node, "input", g.input.node);
     if (g.keys.n)
         fe_put(out->node, "keys", key_list(t, &g));
-    if (g.nsets > 1)
+    if (g.nsets > 1 || lacks_keys(&g))
         fe_put(out->node, "sets", g.sets);
     fe_put(out->node, "aggs", aggs);
     put_fields(t, &g, &measures, grouping, out);
-    out->one_row = g.keys.n == 0;
+    out->one_row = g.keys.n == 0 && g.nsets < 2;
     return 0;
 }
 

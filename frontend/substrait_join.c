@@ -122,6 +122,9 @@ static const struct kind {
     {"JOIN_TYPE_ANTI", "anti", false, LEFT_ONLY, false},      {"JOIN_TYPE_RIGHT_ANTI", "anti", true, LEFT_ONLY, false},
     {"JOIN_TYPE_LEFT_MARK", "mark", false, LEFT_MARK, false}, {"JOIN_TYPE_RIGHT_MARK", "mark", true, LEFT_MARK, false},
     {"JOIN_TYPE_LEFT_SINGLE", "left", false, BOTH, true},     {"JOIN_TYPE_SINGLE", "left", false, BOTH, true}};
+static const struct kind plain_left = {"", "left", false, BOTH, false};
+/* Beside exactly one row. */
+static const struct kind single_inner = {"", "inner", false, BOTH, true};
 
 static int read_kind(struct sub *t, const struct fe_json *v, const struct kind **out)
 {
@@ -181,9 +184,39 @@ static struct cJSON *make_join(struct sub *t, const struct kind *k, const struct
     return node;
 }
 
-static int read_condition(struct sub *t, const struct fe_json *v, struct condition *c)
+/* The arguments of coalesce(x, false), whose frames what is read of them leads up to. */
+struct or_false {
+    struct fe_json call, list, a, b, x, other, lit;
+};
+
+static bool is_or_false(struct sub *t, const struct fe_json *v, struct or_false *o)
+{
+    bool truth = true;
+    return fe_json_get(v, "scalarFunction", &o->call) && sub_is_coalesce(t, &o->call) &&
+           two_arguments(&o->call, &o->list, &o->a, &o->b) && fe_json_get(&o->a, "value", &o->x) &&
+           fe_json_get(&o->b, "value", &o->other) && fe_json_get(&o->other, "literal", &o->lit) &&
+           fe_json_get(&o->lit, "boolean", &o->other) && fe_json_bool(&o->other, &truth) == 0 && !truth;
+}
+
+/* Heddle's marks are never NULL: so are those of a condition that says so, of DataFusion, and of plans that Heddle wrote. */
+static int mark_condition(struct sub *t, const struct fe_json *v, struct condition *c)
 {
     struct fe_json m;
+    struct or_false o;
+    if (!fe_json_get(v, "expression", &m))
+        return 0;
+    if (is_or_false(t, &m, &o))
+        return conjunct(t, c, &o.x);
+    if (t->producer != SUB_DATAFUSION && !t->written_here)
+        return sub_refuse(t, v, "a mark that may be NULL is not supported");
+    return conjunct(t, c, &m);
+}
+
+static int read_condition(struct sub *t, const struct fe_json *v, const struct kind *k, struct condition *c)
+{
+    struct fe_json m;
+    if (k->output == LEFT_MARK)
+        return mark_condition(t, v, c);
     return fe_json_get(v, "expression", &m) ? conjunct(t, c, &m) : 0;
 }
 
@@ -237,6 +270,71 @@ static int not_in(struct sub *t, const struct fe_json *v, const struct kind *k, 
     return 0;
 }
 
+/* ---- joins with one row ------------------------------------------------------------------ */
+
+/* Groups by keys that the join compares: none is there twice. */
+static bool is_grouped_by(const struct sub_rel *r, const struct cJSON *on)
+{
+    if (!sub_is(r, "aggregate") || fe_member(r->node, "sets") || !fe_member(r->node, "keys"))
+        return false;
+    for (const struct cJSON *key = fe_first_json(fe_member(r->node, "keys")); key; key = fe_next_json(key)) {
+        const char *name = fe_text_of(key) ? fe_text_of(key) : fe_member_text(key, "as");
+        bool found = false;
+        for (const struct cJSON *pair = fe_first_json(on); pair && name; pair = fe_next_json(pair)) {
+            const char *column = sub_column_of(fe_next_json(fe_first_json(pair)));
+            found |= column && strcmp(column, name) == 0;
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* How many rows there are with the same keys. */
+static const char *add_count(struct sub *t, struct condition *c)
+{
+    struct cJSON *node = sub_make_op(t, "window"), *keys = fe_make_list(t->arena), *list = fe_make_list(t->arena);
+    struct cJSON *f = fe_make_object(t->arena);
+    const char *name = sub_new_name(t, "rows");
+    sub_narrow(t, c->right);
+    for (const struct cJSON *pair = fe_first_json(c->on); pair; pair = fe_next_json(pair))
+        fe_push(keys, sub_key(t, fe_copy_json(t->arena, fe_next_json(fe_first_json(pair)))));
+    fe_put(f, "fn", fe_make_string(t->arena, "count"));
+    fe_put(f, "as", fe_make_string(t->arena, name));
+    fe_push(list, f);
+    fe_put(node, "input", c->right->node);
+    fe_put(node, "partition", keys);
+    fe_put(node, "functions", list);
+    c->right->node = node;
+    c->right->exact = false;
+    return name;
+}
+
+/* A left join that fails for a row with more than one match, by a cast whose text says so. */
+static int single(struct sub *t, const struct fe_json *v, struct condition *c, struct sub_rel *out)
+{
+    const char *rows = NULL;
+    if (c->residual)
+        return sub_refuse(
+            t, v, "a join of type SINGLE is supported with equalities between its sides, not with other conditions");
+    if (!is_grouped_by(c->right, c->on))
+        rows = add_count(t, c);
+    put_fields(t, &plain_left, c, NULL, out);
+    out->node = make_join(t, &plain_left, c, NULL);
+    if (rows) {
+        struct cJSON *node = sub_make_op(t, "filter");
+        const char *pred = hd_asprintf(t->arena,
+                                       "case when \"%s\" > 1 then cast('more than one row of a subquery' as int32) = 0 "
+                                       "else true end",
+                                       rows);
+        fe_put(node, "input", out->node);
+        fe_put(node, "pred", fe_make_string(t->arena, pred));
+        out->node = node;
+        out->exact = false;
+    }
+    return filter_after(t, v, out);
+}
+
 int sub_join_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     const struct kind *k = NULL;
@@ -247,15 +345,15 @@ int sub_join_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
     struct sub_scope both = {.input = &left, .right = &right, .place = "a join's condition"};
     struct condition c = {&both, &left, &right, fe_make_list(t->arena), NULL};
     const struct cJSON *before = left.node;
-    HD_TRY(read_condition(t, v, &c));
+    HD_TRY(read_condition(t, v, k, &c));
     if (left.node != before && strcmp(k->heddle, "inner") != 0)
         return sub_refuse(t, v, "subqueries are supported in conditions of inner joins only");
     if (k->single && (fe_first_json(c.on) || c.residual))
-        return sub_refuse(t, v, "a join of type SINGLE with a condition is not supported");
-    if (k->output == LEFT_MARK && t->producer != SUB_DATAFUSION)
-        return sub_refuse(t, v, "a mark that may be NULL is not supported");
+        return single(t, v, &c, out);
     if (is_null_aware(v))
         return not_in(t, v, k, &c, out);
+    if (k->single && right.one_row)
+        k = &single_inner;
     const char *mark = k->output == LEFT_MARK ? sub_new_name(t, "mark") : NULL;
     put_fields(t, k, &c, mark, out);
     out->node = make_join(t, k, &c, mark);

@@ -1,8 +1,10 @@
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/substrait_binary.h"
 #include "frontend/substrait_read.h"
 #include "runtime/base/interval.h"
 #include "runtime/base/type.h"
@@ -84,34 +86,34 @@ static int var_char(struct literal *l)
     return keep(l, sub_text(l->v, "value"));
 }
 
-static int digit64(char c)
+/* 16 bytes of base64, the lowest first. */
+static bool read_bytes16(struct literal *l, const char *s, hd_i128 *out)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *p = c ? strchr(digits, c) : NULL;
-    return p ? (int)(p - digits) : c == '-' ? 62 : c == '_' ? 63 : -1;
+    uint8_t *b = hd_alloc(l->t->arena, strlen(s) + 1);
+    size_t n;
+    hd_u128 v = 0;
+    if (!sub_read_base64(s, b, &n) || n != 16)
+        return false;
+    for (int i = 0; i < 16; i++)
+        v |= (hd_u128)b[i] << 8 * i;
+    *out = (hd_i128)v;
+    return true;
 }
 
-/* 16 bytes of base64, the lowest first. */
-static bool read_bytes16(const char *s, hd_i128 *out)
+/* As Heddle has them: two digits for each. */
+static int bytes(struct literal *l)
 {
-    uint32_t w = 0;
-    int bits = 0, n = 0;
-    hd_u128 v = 0;
-    for (; *s && *s != '='; s++) {
-        int d = digit64(*s);
-        if (d < 0)
-            return false;
-        w = w << 6 | (uint32_t)d;
-        bits += 6;
-        if (bits < 8)
-            continue;
-        bits -= 8;
-        if (n == 16)
-            return false;
-        v |= (hd_u128)(w >> bits & 255) << 8 * n++;
-    }
-    *out = (hd_i128)v;
-    return n == 16;
+    const char *s;
+    size_t n;
+    HD_TRY(fe_json_string(l->v, &s));
+    uint8_t *b = hd_alloc(l->t->arena, strlen(s) + 1);
+    if (!sub_read_base64(s, b, &n))
+        return fe_json_fail(l->v, "expected bytes in base64");
+    char *text = hd_alloc(l->t->arena, 2 * n + 3), *p = text + 2;
+    memcpy(text, "\\x", 3);
+    for (size_t i = 0; i < n; i++)
+        p += snprintf(p, 3, "%02x", b[i]);
+    return keep(l, text);
 }
 
 static int decimal(struct literal *l)
@@ -122,7 +124,7 @@ static int decimal(struct literal *l)
     HD_TRY(fe_json_opt_int(l->v, "precision", 1, HD_DEC_MAX, &p));
     HD_TRY(fe_json_opt_int(l->v, "scale", 0, HD_DEC_MAX, &s));
     hd_i128 end = hd_pow10(HD_DEC_MAX);
-    if (!read_bytes16(sub_text(l->v, "value"), &v) || v >= end || v <= -end)
+    if (!read_bytes16(l, sub_text(l->v, "value"), &v) || v >= end || v <= -end)
         return fe_json_fail(l->v, "expected a decimal's 16 bytes in base64, of at most %d digits", HD_DEC_MAX);
     l->type = hd_asprintf(l->t->arena, "decimal(%d,%d)", (int)HD_MAX(p, s), (int)s);
     return keep(l, hd_dec_text(v, (int)s, text));

@@ -23,6 +23,7 @@ struct sub_scope {
     struct sub_rel *input;
     const struct sub_rel *right; /* NULL: none */
     const char *place; /* NULL: subqueries that ask may stand here; else why not */
+    bool decides; /* the expression is a conjunct of a filter: NULL is as good as false */
     struct cJSON *window; /* the operator on top of the input, if expressions made one */
 };
 
@@ -38,18 +39,21 @@ struct sub {
     struct hd_arena *arena;
     struct hd_err *err;
     enum sub_producer producer;
+    bool written_here; /* by Heddle: marks are never NULL */
     const struct fe_json *relations;
     struct sub_function {
         int64_t anchor;
         const char *name; /* without the types behind a colon */
+        bool own; /* of Heddle's extension, under Heddle's name */
     } *functions;
     int nfunctions;
     struct sub_name *names[256];
     struct cJSON *params; /* of the plan */
     struct cJSON *shared; /* its subplans that are used more than once */
-    struct sub_shared *aggregates;
+    struct sub_shared *aggregates, *referenced;
     int naggregates;
     struct sub_origin *origins;
+    int *uses; /* of relations without a root, by references; NULL: nobody asked */
     int subplans; /* conditions about subplans so far */
     int depth; /* of relations */
     int count; /* of relations read: references may make many of few */
@@ -90,6 +94,8 @@ int sub_input(struct sub *t, const struct fe_json *v, const char *key, struct su
 
 /* ---- substrait_share.c: groupings that are there more than once ---- */
 
+/* The relation v, which references have: a shared subplan, its columns under new names at each use. */
+int sub_reference(struct sub *t, const struct fe_json *v, struct sub_rel *out);
 /* The aggregate v was read before: its columns, under new names. */
 bool sub_find_shared(struct sub *t, const struct fe_json *v, struct sub_rel *out);
 /* The aggregate v was read, for the first time. */
@@ -114,6 +120,10 @@ bool sub_interval(const struct cJSON *x, struct hd_interval *out);
 /* ---- substrait_function.c ---- */
 
 const char *sub_function_name(struct sub *t, const struct fe_json *call, struct fe_json *reference);
+/* It is one of Heddle's own extension: an operator by its name. */
+bool sub_is_own(struct sub *t, const struct fe_json *call);
+/* It is coalesce. */
+bool sub_is_coalesce(struct sub *t, const struct fe_json *call);
 /* A call whose arguments are there. */
 int sub_scalar_function(struct sub *t, const struct fe_json *at, const char *name, int n, struct cJSON **args,
                         struct cJSON **out);

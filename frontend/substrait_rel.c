@@ -21,7 +21,7 @@ static int filter_rel(struct sub *t, const struct fe_json *v, struct sub_rel *ou
 {
     struct fe_json m;
     struct cJSON *x;
-    struct sub_scope s = {.input = out};
+    struct sub_scope s = {.input = out, .decides = true};
     HD_TRY(sub_input(t, v, "input", out));
     HD_TRY(fe_json_need(v, "condition", &m));
     int before = t->subplans;
@@ -61,6 +61,12 @@ static const char *add_computed(struct sub *t, struct cJSON *x, struct cJSON *ex
     return name;
 }
 
+static bool has_emit(const struct fe_json *v)
+{
+    struct fe_json common, emit;
+    return fe_json_get(v, "common", &common) && fe_json_get(&common, "emit", &emit);
+}
+
 static int project_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     struct fe_json list, m;
@@ -80,6 +86,10 @@ static int project_rel(struct sub *t, const struct fe_json *v, struct sub_rel *o
         put_on_top(t, out, "project");
         fe_put(out->node, "keep", fe_make_bool(t->arena, true));
         fe_put(out->node, "exprs", exprs);
+        out->exact = false;
+    }
+    if (t->producer == SUB_DUCKDB && !has_emit(v)) { /* it means the expressions alone */
+        out->n = 0;
         out->exact = false;
     }
     const char **all = HD_NEWN(t->arena, const char *, out->n + cols.n + 1);
@@ -192,6 +202,27 @@ static int window_rel(struct sub *t, const struct fe_json *v, struct sub_rel *ou
 
 /* ---- subtrees that are used more than once ---------------------------------------------- */
 
+static void count_references(const struct cJSON *v, int n, int *uses)
+{
+    for (const struct cJSON *m = fe_first_json(v); m; m = fe_next_json(m)) {
+        const struct cJSON *number = fe_member(m, "subtreeOrdinal");
+        double k = number && cJSON_IsNumber(number) ? number->valuedouble : 0;
+        if (m->string && strcmp(m->string, "reference") == 0 && k >= 0 && k < n)
+            uses[(int)k]++;
+        count_references(m, n, uses);
+    }
+}
+
+static bool used_again(struct sub *t, int number)
+{
+    int n = fe_json_length(t->relations);
+    if (!t->uses) {
+        t->uses = HD_NEWN(t->arena, int, n);
+        count_references(t->relations->item, n, t->uses);
+    }
+    return t->uses[number] > 1;
+}
+
 static int reference_rel(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     struct fe_json m;
@@ -203,7 +234,7 @@ static int reference_rel(struct sub *t, const struct fe_json *v, struct sub_rel 
     struct fe_json rel;
     if (!more || !fe_json_get(&m, "rel", &rel))
         return fe_json_fail(v, "expected the number of a relation without a root, found %lld", (long long)number);
-    return t->rel(t, &rel, out);
+    return used_again(t, m.index) ? sub_reference(t, &rel, out) : t->rel(t, &rel, out);
 }
 
 /* ---- all of them ------------------------------------------------------------------------- */

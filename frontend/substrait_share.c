@@ -76,6 +76,26 @@ static void use(struct sub *t, struct sub_shared *s, struct sub_rel *out)
     out->exact = true;
 }
 
+int sub_reference(struct sub *t, const struct fe_json *v, struct sub_rel *out)
+{
+    for (struct sub_shared *s = t->referenced; s; s = s->next)
+        if (s->from == v->item) {
+            use(t, s, out);
+            return 0;
+        }
+    struct sub_shared *s = HD_NEW(t->arena, struct sub_shared);
+    *s = (struct sub_shared){.from = v->item};
+    HD_TRY(t->rel(t, v, &s->rel));
+    if (s->rel.n == 0)
+        return sub_refuse(t, v, "a relation without fields is not supported in a reference");
+    s->name = sub_new_name(t, "shared");
+    fe_put(t->shared, s->name, s->rel.node);
+    s->next = t->referenced;
+    t->referenced = s;
+    use(t, s, out);
+    return 0;
+}
+
 bool sub_find_shared(struct sub *t, const struct fe_json *v, struct sub_rel *out)
 {
     for (struct sub_shared *s = t->aggregates; s; s = s->next)

@@ -135,8 +135,10 @@ static int named_table(struct sub *t, const struct fe_json *v, const struct fe_j
         return sub_refuse(t, &base, "tables without columns are not supported");
     HD_TRY(read_projection(t, v, s.n, &n, &fields));
     const char *alias = alias_of(t, name, &s), **all = HD_NEWN(t->arena, const char *, s.n);
-    for (int i = 0; i < s.n; i++)
+    for (int i = 0; i < s.n; i++) {
         all[i] = alias ? hd_asprintf(t->arena, "%s.%s", alias, s.names[i]) : s.names[i];
+        sub_take_name(t, all[i]);
+    }
     out->node = scan(t, name, alias);
     put_columns(t, &s, n, fields, out, all);
     return read_filter(t, v, all, s.n, out);

@@ -84,28 +84,13 @@ static void put_bytes(struct hd_strbuf *b, const char *s, size_t n)
     hd_strbuf_add(b, s, n);
 }
 
-static int digit64(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *p = c ? strchr(digits, c) : NULL;
-    return p ? (int)(p - digits) : c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
 static int write_base64(struct writer *w, const struct cJSON *v)
 {
-    const char *s = v->valuestring;
-    char *bytes = hd_alloc(w->arena, strlen(s) + 1);
-    size_t n = 0;
-    uint32_t word = 0;
-    for (int bits = 0; *s && *s != '='; s++) {
-        int d = digit64(*s);
-        if (d < 0)
-            return fail(w, v, "base64");
-        word = word << 6 | (uint32_t)d;
-        if ((bits += 6) >= 8)
-            bytes[n++] = (char)(word >> (bits -= 8));
-    }
-    put_bytes(w->out, bytes, n);
+    uint8_t *bytes = hd_alloc(w->arena, strlen(v->valuestring) + 1);
+    size_t n;
+    if (!sub_read_base64(v->valuestring, bytes, &n))
+        return fail(w, v, "base64");
+    put_bytes(w->out, (const char *)bytes, n);
     return 0;
 }
 

@@ -302,6 +302,10 @@ HEDDLE_API int heddle_prepare_plan(heddle_database *db, const void *plan, size_t
  * or "substrait-json". A NUL stands behind the *out_size bytes; heddle_free frees them. Tables are not looked at. */
 HEDDLE_API int heddle_convert(const void *plan, size_t size, const char *to, char **out, size_t *out_size,
                               heddle_error **err);
+/* The same with tables, by whose columns and types a plan of Heddle's can be written as Substrait, too. What Substrait has
+ * no form for is an error of class HEDDLE_ERROR_UNSUPPORTED with its place in the plan (docs/substrait.md). */
+HEDDLE_API int heddle_database_convert(heddle_database *db, const void *plan, size_t size, const char *to, char **out,
+                                       size_t *out_size, heddle_error **err);
 HEDDLE_API void heddle_statement_free(heddle_statement *s);
 /* The columns of the rows that heddle_execute gives, and the parameters in the plan's order: a struct
  * type each ("+s"). A list is shown as a string, its JSON text, as heddle_bind takes it. */

@@ -165,6 +165,8 @@ void cli_session_close(struct cli_session *s);
 void cli_statement_options(const struct cli_args *a, heddle_statement_options *o);
 /* heddle_prepare_plan under cli_watch, with the time that the command line gives it; says so where a table is
  * missing because no database was named. */
+/* Adopts an error; one that finds no table says how to name a database. */
+int cli_adopt_of_tables(const struct cli_args *a, struct cli_error *err, heddle_error *e);
 int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,
                 const heddle_statement_options *o, heddle_statement **s, struct cli_error *err);
 /* Ends the watch too. */

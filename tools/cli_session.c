@@ -64,6 +64,17 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
     o->deterministic = cli_given(a, CLI_DETERMINISTIC);
 }
 
+int cli_adopt_of_tables(const struct cli_args *a, struct cli_error *err, heddle_error *e)
+{
+    cli_adopt(err, e);
+    if (!cli_given(a, CLI_DB) && strstr(err->message, "there are no tables")) {
+        char *message = cli_format("%s; no database was named (--db DIR)", err->message);
+        free(err->message);
+        err->message = message;
+    }
+    return -1;
+}
+
 int cli_prepare(const struct cli_args *a, heddle_database *database, const char *plan, size_t size,
                 const heddle_statement_options *o, heddle_statement **s, struct cli_error *err)
 {
@@ -73,14 +84,8 @@ int cli_prepare(const struct cli_args *a, heddle_database *database, const char 
     cli_watch(*s, a->option[CLI_TIMEOUT].real);
     if (heddle_statement_prepare_plan(*s, plan, size, &e) == 0)
         return 0;
-    cli_adopt(err, e);
     cli_statement_free(*s);
-    if (!cli_given(a, CLI_DB) && strstr(err->message, "there are no tables")) {
-        char *message = cli_format("%s; no database was named (--db DIR)", err->message);
-        free(err->message);
-        err->message = message;
-    }
-    return -1;
+    return cli_adopt_of_tables(a, err, e);
 }
 
 void cli_statement_free(heddle_statement *s)

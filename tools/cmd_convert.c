@@ -5,14 +5,21 @@
 
 static int convert(const struct cli_args *a, const char *plan, size_t size, struct cli_error *err)
 {
-    char *text;
-    size_t n;
+    struct cli_session session;
+    char *text = NULL;
+    size_t n = 0;
     heddle_error *e = NULL;
-    if (heddle_convert(plan, size, cli_given(a, CLI_TO) ? cli_text(a, CLI_TO) : "json", &text, &n, &e))
-        return cli_adopt(err, e);
-    fwrite(text, 1, n, stdout);
+    if (cli_session_open(a, &session, err))
+        return -1;
+    const char *to = cli_given(a, CLI_TO) ? cli_text(a, CLI_TO) : "json";
+    int rc = heddle_database_convert(session.database, plan, size, to, &text, &n, &e);
+    if (rc)
+        rc = cli_adopt_of_tables(a, err, e);
+    else
+        fwrite(text, 1, n, stdout);
     heddle_free(text);
-    return 0;
+    cli_session_close(&session);
+    return rc;
 }
 
 static int run(const struct cli_args *a, struct cli_error *err)
@@ -26,7 +33,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
     return rc;
 }
 
-static const enum cli_option_id options[] = {CLI_TO, CLI_VERBOSE, CLI_HELP};
+static const enum cli_option_id options[] = {CLI_DB, CLI_TO, CLI_NO_MMAP, CLI_TRUST, CLI_VERBOSE, CLI_HELP};
 
 const struct cli_command cli_convert = {
     .name = "convert",
@@ -34,10 +41,11 @@ const struct cli_command cli_convert = {
     .summary = "print a plan in another form",
     .about = "Prints the plan in PLAN (- is standard input), one of Heddle's in JSON or of Substrait's in\n"
              "JSON or binary, as Heddle's JSON: what `heddle run` makes of it before it looks at tables.\n"
-             "With --to a plan of Substrait is printed in either form of its own.\n"
+             "With --to it is printed as Substrait: one of Substrait in either form of its own, one of Heddle's\n"
+             "with the columns and types of the tables in --db. What Substrait has no form for is an error.\n"
              "\n"
              "  heddle convert q3.pb > q3.json\n"
-             "  heddle convert q3.pb --to substrait-json",
+             "  heddle convert q3.json --db tpch1 --to substrait > q3.pb",
     .min_operands = 1,
     .max_operands = 1,
     .options = options,

@@ -303,6 +303,16 @@ CALL(heddle_convert)
     heddle_free(text);
     return rc;
 }
+CALL(heddle_database_convert)
+{
+    char *text = NULL;
+    size_t n = 0;
+    int rc = heddle_database_convert(ARG(0, database), ARG(1, plan), strlen(plan), ARG(2, "substrait-json"),
+                                     ARG(3, &text), ARG(4, &n), err);
+    assert_true(rc != 0 || (text && n == strlen(text)));
+    heddle_free(text);
+    return rc;
+}
 CALL(heddle_statement_new)
 {
     heddle_statement_options o;
@@ -452,6 +462,7 @@ CALL(heddle_statement_report)
     X(heddle_statement_prepare_plan, "!!") \
     X(heddle_prepare_plan, "!!o!") \
     X(heddle_convert, "!!!!") \
+    X(heddle_database_convert, "!!!!!") \
     X(heddle_statement_free, "o") \
     X(heddle_statement_schema, "!!") \
     X(heddle_statement_parameters, "!!") \

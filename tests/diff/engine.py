@@ -46,6 +46,17 @@ class Engine:
         if done.returncode:
             raise LoadFailed(f"exit {done.returncode}: {tail(done.stderr)}")
 
+    def convert(self, db, plan, to):
+        """The file of the plan in another form, and None; or None, and why there is none. Other errors are the plan's."""
+        out = f"{plan}.{to}"
+        done = subprocess.run([self.heddle, "convert", plan, "--db", db, "--to", to], env=self.env, capture_output=True)
+        if done.returncode:
+            why = tail(done.stderr).partition(": $")[2].partition(": ")[2]
+            return None, why.partition(":")[0] if "Substrait" in why else "an error of its own"
+        with open(out, "wb") as f:
+            f.write(done.stdout)
+        return out, None
+
     def run(self, db, jobs, workdir):
         """jobs: dicts of plan (a file), params, threads, format, types. Answers in the same order."""
         answers = [None] * len(jobs)

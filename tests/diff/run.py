@@ -2,6 +2,7 @@
 """Differential test: random plans over random data, Heddle against the DuckDB oracle.
 
     run.py --heddle PATH/heddle --seed N --count N [--threads 1,2,3,7] [--keep DIR] [--backend B]
+    run.py --heddle PATH/heddle --substrait ...  the same plans written as Substrait and read again
     run.py --oracle-only --seed N --count N      the generator and the oracle alone
 
 Case n depends on n alone: `--seed n --count 1` replays it. One line per failure; the last line counts. A case is
@@ -12,6 +13,7 @@ import argparse
 import copy
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -110,10 +112,33 @@ class Runner:
 
     def jobs(self, db, name, plan, params, expected, threads):
         path = os.path.join(self.home(db), name + ".json")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(as_json(plan))
+        if self.args.substrait:
+            path, params = self.converted(db, path, plan, params)
+        else:
+            write(path, as_json(plan))
         return [{"plan": path, "params": params, "threads": t, "format": "csv" if i % 2 else "json",
                  "types": types_of(expected)} for i, t in enumerate(threads)]
+
+    def converted(self, db, path, plan, params):
+        """The plan as Substrait, where that has a form for it, by turns in JSON and in binary. Parameters have numbers there, and
+        lists are what they are bound to."""
+        names = list(plan.get("params", {}))
+        plan = copy.deepcopy(plan)
+        lists = {n for n in names if plan["params"][n]["type"].startswith("list(")}
+        for n in lists & params.keys():
+            value = params[n]
+            plan["params"][n]["default"] = json.loads(value) if isinstance(value, str) else value
+        write(path, as_json(plan))
+        out, why = self.engine.convert(self.store(db), path, "substrait-json")
+        if not out:
+            self.notes[f"not Substrait: {why}"] += 1
+            return path, params
+        with open(out, encoding="utf-8") as f:
+            used = set(re.findall(r'"parameterReference":\s*(\d+)', f.read()))
+        if self.notes["as Substrait"] % 2:
+            out, why = self.engine.convert(self.store(db), out, "substrait")
+        self.notes["as Substrait"] += 1
+        return out, {f"p{i + 1}": params[n] for i, n in enumerate(names) if n in params and str(i) in used}
 
     def judge(self, db, case, answers):
         """The worst of the answers counts, so a plan passes only with every number of threads."""
@@ -242,6 +267,7 @@ def parse_args(argv):
     ap.add_argument("--seed", type=seed, default=0, help="number of the first case; \"commit\": drawn from the commit")
     ap.add_argument("--count", type=int, default=100)
     ap.add_argument("--threads", default="1,2,3,7", help="thread counts; every plan runs with each")
+    ap.add_argument("--substrait", action="store_true", help="run what `heddle convert` makes of each plan as Substrait")
     ap.add_argument("--backend", help="passed on to heddle run")
     ap.add_argument("--timeout", type=float, default=60, help="seconds that one run may take")
     ap.add_argument("--keep", metavar="DIR", help="write failing cases there, made smaller")

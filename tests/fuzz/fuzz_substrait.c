@@ -1,5 +1,6 @@
 /* Any bytes as a plan of any form, which the bytes tell, Substrait's JSON and its binary form among them: never a crash; a failure
- * says where; what is read as Substrait is written in both forms, which make the same plan as it does. */
+ * says where; what is read as Substrait is written in both forms, which make the same plan as it does; and what is read at all is written
+ * as Substrait, if that has a form for it, which can be read over the same tables, in both forms alike. */
 #include "frontend/plan_any.h"
 #include "fuzz_frontend.h"
 
@@ -11,13 +12,14 @@ static void check(int rc, const struct hd_err *err)
 }
 
 /* NULL: it is not to be had. */
-static char *convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, size_t *n)
+static char *convert_over(struct hd_arena *a, const void *bytes, size_t size, const struct fe_catalog *cat,
+                          enum fe_plan_form to, size_t *n)
 {
     struct hd_strbuf out;
     struct hd_err err;
     hd_strbuf_init(&out);
     hd_err_init(&err);
-    int rc = fe_plan_convert(a, bytes, size, to, &out, &err);
+    int rc = fe_plan_convert(a, bytes, size, cat, to, &out, &err);
     check(rc, &err);
     hd_err_release(&err);
     *n = out.n;
@@ -27,6 +29,11 @@ static char *convert(struct hd_arena *a, const void *bytes, size_t size, enum fe
         return text;
     free(text);
     return NULL;
+}
+
+static char *convert(struct hd_arena *a, const void *bytes, size_t size, enum fe_plan_form to, size_t *n)
+{
+    return convert_over(a, bytes, size, NULL, to, n);
 }
 
 /* Written in that form it is the same plan. A form may have no words for what is skipped in another: an unknown field. */
@@ -41,6 +48,32 @@ static void check_form(struct hd_arena *a, const void *bytes, size_t size, enum 
     free(other);
 }
 
+/* A plan of Heddle's that can be read: one of Substrait, which has as many columns of the same names and types. The depth of what is
+ * written has limits of its own. */
+static void check_produced(struct hd_arena *a, const char *plan, size_t size, const struct fe_plan *p)
+{
+    size_t n, m;
+    struct hd_err err;
+    struct fe_plan *again = NULL;
+    char *json = convert_over(a, plan, size, fuzz_catalog(), FE_FORM_SUBSTRAIT_JSON, &n);
+    char *binary = json ? convert_over(a, plan, size, fuzz_catalog(), FE_FORM_SUBSTRAIT, &m) : NULL;
+    hd_err_init(&err);
+    if (json)
+        FUZZ_CHECK(binary);
+    if (binary && fe_plan_read_any(a, binary, m, fuzz_catalog(), &again, &err) == 0) {
+        FUZZ_CHECK(again->root->ncols == p->root->ncols);
+        for (int i = 0; i < p->root->ncols; i++) {
+            FUZZ_CHECK(hd_type_eq(again->root->cols[i].type, p->root->cols[i].type));
+            FUZZ_CHECK(strcmp(again->root->cols[i].name, p->root->cols[i].name) == 0);
+        }
+    } else if (binary) {
+        FUZZ_CHECK(strstr(err.message, "nested") || strstr(err.message, "levels") || strstr(err.message, "at most"));
+    }
+    hd_err_release(&err);
+    free(binary);
+    free(json);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hd_arena a;
@@ -50,12 +83,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hd_arena_init(&a);
     hd_err_init(&err);
     const void *bytes = hd_dup(&a, data, size);
-    check(fe_plan_read_any(&a, bytes, size, fuzz_catalog(), &p, &err), &err);
+    int rc = fe_plan_read_any(&a, bytes, size, fuzz_catalog(), &p, &err);
+    check(rc, &err);
     char *plan = convert(&a, bytes, size, FE_FORM_JSON, &n);
     if (plan) {
         check_form(&a, bytes, size, FE_FORM_SUBSTRAIT, plan);
         check_form(&a, bytes, size, FE_FORM_SUBSTRAIT_JSON, plan);
     }
+    if (plan && rc == 0)
+        check_produced(&a, plan, n, p);
     free(plan);
     hd_err_release(&err);
     hd_arena_release(&a);

@@ -52,9 +52,13 @@ class Functions:
                                    "partitions": list(partitions), "sorts": list(sorts), "boundsType": f"BOUNDS_TYPE_{bounds}",
                                    "lowerBound": lower or {"unbounded": {}}, "upperBound": upper or {"unbounded": {}}}}
 
+    def own(self, name, *args):
+        """One of Heddle's own extension."""
+        return self.call("own " + name, *args)
+
     def extensions(self):
-        return [{"extensionFunction": {"extensionUriReference": 1, **({"functionAnchor": i} if i else {}), "name": n}}
-                for i, n in enumerate(self.names)]
+        return [{"extensionFunction": {"extensionUrnReference": 2 if n.startswith("own ") else 1, **({"functionAnchor": i} if i else {}),
+                                       "name": n.removeprefix("own ")}} for i, n in enumerate(self.names)]
 
 
 def cast(x, to, behaviour="THROW_EXCEPTION"):
@@ -82,6 +86,8 @@ def rel(kind, emit=None, **fields):
     return {kind: {"common": common, **fields}}
 
 
-def plan(functions, names, root, producer="", relations=()):
-    return {"version": {"minorNumber": 50, "producer": producer}, "extensionUris": [{"extensionUriAnchor": 1, "uri": "/functions.yaml"}],
-            "extensions": functions.extensions(), "relations": [*relations, {"root": {"input": root, "names": names}}]}
+def plan(functions, names, root, producer="", relations=(), **more):
+    return {"version": {"minorNumber": 50, "producer": producer}, "extensionUrns": [
+                {"extensionUrnAnchor": 1, "urn": "extension:functions"},
+                {"extensionUrnAnchor": 2, "urn": "extension:io.heddle:functions"}],
+            "extensions": functions.extensions(), "relations": [*relations, {"root": {"input": root, "names": names}}], **more}
