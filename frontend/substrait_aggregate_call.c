@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/substrait_read.h"
+#include "runtime/base/interval.h"
 
 enum { ARGS_MAX = 4 };
 
@@ -195,22 +196,34 @@ int sub_aggregate(struct sub *t, const struct fe_json *call, struct sub_scope *s
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
-/* An expression: an interval of one unit as text, a number of rows, a value as a tree. */
+/* As the text that frames have for it; one of several units has none. */
+static int interval_offset(struct sub *t, const struct fe_json *v, const struct hd_interval *by, const char *key,
+                           struct cJSON *out)
+{
+    const int64_t parts[] = {by->months, by->days, by->micros};
+    static const char *const units[] = {"month", "day", "microsecond"};
+    int unit = 1, n = 0;
+    for (int i = 0; i < (int)HD_COUNT(parts); i++)
+        if (parts[i]) {
+            unit = i;
+            n++;
+        }
+    if (n > 1)
+        return sub_refuse(t, v, "expected an interval of one unit as a frame's offset");
+    fe_put(out, key,
+           fe_make_text(t->arena, hd_asprintf(t->arena, "interval '%lld' %s", (long long)parts[unit], units[unit])));
+    return 0;
+}
+
+/* An expression: an interval as text, a number of rows, a value as a tree. */
 static int offset(struct sub *t, const struct fe_json *v, bool range, const char *key, struct cJSON *out)
 {
-    static const char *const units[][2] = {{"months", "month"}, {"days", "day"}, {"micros", "microsecond"}};
     struct sub_scope nothing = {.place = "a frame"};
+    struct hd_interval by;
     struct cJSON *x;
     HD_TRY(sub_expr(t, v, &nothing, &x));
-    if (sub_is_interval(x)) {
-        const struct cJSON *part = fe_first_json(x);
-        for (size_t i = 0; i < HD_COUNT(units) && part && !fe_next_json(part); i++)
-            if (fe_member(x, units[i][0]))
-                fe_put(
-                    out, key,
-                    fe_make_text(t->arena, hd_asprintf(t->arena, "interval '%s' %s", fe_text_of(part), units[i][1])));
-        return fe_first_json(out) ? 0 : sub_refuse(t, v, "expected an interval of one unit as a frame's offset");
-    }
+    if (sub_interval(x, &by))
+        return interval_offset(t, v, &by, key, out);
     if (!range)
         return constant(t, v, x, key, out);
     fe_put(out, key, x);

@@ -83,8 +83,6 @@ static int own_function(struct sub *t, const struct fe_json *v, const char *name
             continue;
         }
         HD_TRY(argument(t, &m, s, &x));
-        if (sub_is_interval(x))
-            return sub_refuse(t, &m, "an interval stands beside + or - of a date or time, found it in %s", name);
         sub_add_arg(*out, x);
     }
     return 0;

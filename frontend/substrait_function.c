@@ -205,7 +205,7 @@ static int field(const struct call *c, struct cJSON **out)
         const char *counts = components[i].counts_from;
         fe_member(*out, "field")->valuestring = hd_strdup(c->t->arena, fe_field_name(components[i].field));
         if (indexed && *counts && strcmp(counts, from) != 0)
-            *out = sub_call(c->t, *from == 'O' ? "+" : "-", *out, whole(c->t, "1", false), NULL);
+            *out = sub_call(c->t, *from == 'O' ? "+" : "-", *out, whole(c->t, 1), NULL);
     }
     return 0;
 }
