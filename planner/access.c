@@ -341,7 +341,7 @@ void pl_seal_accesses(struct ctx *c, const struct pl_pipeline *q)
         a.runs[i] = -1;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        if (pl_opens_level(s->kind) && s->slot >= 0)
+        if ((pl_opens_level(s->kind) || s->kind == PL_STEP_FOLD) && s->slot >= 0) /* children are neighbours */
             a.runs[s->slot] = i;
         add_values_of_step(&a, s, i);
         add_step(&a, s, i);
