@@ -4,7 +4,7 @@
     test_ray.py TPCH_DB JCCH_DB JCCH_PARAMS.json TPCH_PLANS JCCH_PLANS
 
 Plans of both suites on 1, 2 and 4 workers give the rows of one process; so they do when a worker is killed; cancelling
-and errors reach the caller; nothing is left behind.
+and errors reach the caller; nothing is left behind. ONLY=test_cancel in the environment: the tests whose names begin so.
 """
 import decimal
 import json
