@@ -157,7 +157,8 @@ class Cluster:
                 self._workers[i] = _start_worker(nodes, i, len(self._workers), self._options)
 
     def workers(self) -> list[dict]:
-        """Of each worker: the process, the node, and the tables of its connection."""
+        """Of each worker: the process, the node, and the tables of its connection. Lost ones are replaced before."""
+        self._replace_lost()
         return ray.get([w.about.remote() for w in self._workers])
 
     def start(self, query: Plan, params: Params = None, *, progress: Any = False, **named: Any) -> Query:
