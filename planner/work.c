@@ -64,8 +64,7 @@ static struct price of_step(const struct walk *k, const struct pl_pipeline *q, c
 {
     switch (s->kind) {
     case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD:
-        return s->row_slot == q->source_slot || s->row_slot == k->children ? neighbour : elsewhere;
+    case PL_STEP_LOAD_FIELD: return s->row_slot == q->source_slot || s->row_slot == k->children ? neighbour : elsewhere;
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_CHILD: return index_lookup;
     case PL_STEP_PROBE_BITMAP:
