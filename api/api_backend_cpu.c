@@ -119,13 +119,19 @@ static struct rt_memory_model memory(struct heddle_statement *s)
                                     .bandwidth = rt_stream_bandwidth(s->engine->thread_pool, s->threads)};
 }
 
+/* Of the program that ran: none once other values are bound. */
+static const struct api_code *code_of(const struct heddle_statement *s)
+{
+    return s->program && s->program->plain.code ? &s->program->plain : NULL;
+}
+
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     struct rt_tiers_about about;
     hd_strbuf_addf(b, ",\"threads\":%d", s->timed.stats.threads);
-    if (!s->program->plain.code)
+    if (!code_of(s))
         return;
-    rt_tiers_tell(rt_cached_code_tiers(s->program->plain.code), &about);
+    rt_tiers_tell(rt_cached_code_tiers(code_of(s)->code), &about);
     hd_strbuf_addf(b, ",\"optimised\":\"%s\"", rt_optimised_name(about.optimised));
     if (!*about.problem)
         return;
@@ -145,8 +151,8 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
     hd_strbuf_addf(b, ",\"tiers\":{\"first_morsels\":%llu,\"optimised_morsels\":%llu",
                    (unsigned long long)st->morsels[RT_TIER_FIRST], (unsigned long long)st->morsels[RT_TIER_OPTIMISED]);
     add_ms(b, "swap_ms", st->swap_ms);
-    if (s->program->plain.code) {
-        struct rt_tiers *t = rt_cached_code_tiers(s->program->plain.code);
+    if (code_of(s)) {
+        struct rt_tiers *t = rt_cached_code_tiers(code_of(s)->code);
         add_ms(b, "first_compile_ms", rt_tiers_ms(t, i, RT_TIER_FIRST));
         add_ms(b, "optimised_compile_ms", rt_tiers_ms(t, i, RT_TIER_OPTIMISED));
     }

@@ -45,7 +45,7 @@ static int get_kernels(struct heddle_statement *s, const struct api_code *c, str
                        struct rt_gpu_code **out, struct api_times *t, struct hd_err *err)
 {
     return rt_gpu_code_get(gpu, s->program->pl->spec, c->cuda.units, s->engine->thread_pool, s->threads,
-                           &s->cancel.flag, s->no_cache, out, &t->how, err);
+                           &s->cancel.flag, s->no_cache, false, out, &t->how, err);
 }
 
 static int new_peers(struct api_program *p, struct api_code *c)
@@ -125,7 +125,7 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    const struct rt_gpu *gpu = s->program->gpu;
+    const struct rt_gpu *gpu = s->engine->gpus[0].gpu; /* also once other values are bound */
     hd_strbuf_addf(b, ",\"threads\":%d", s->threads);
     if (!gpu)
         return;
@@ -262,8 +262,8 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     struct rt_gpu *gpu = p->engine->gpus[0].gpu;
     struct rt_gpu_code *code;
     enum rt_cached how;
-    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, false, &code,
-                           &how, err));
+    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, false, true,
+                           &code, &how, err));
     rt_gpu_code_release(gpu, code);
     return rt_gpu_fetch(gpu, p->pl->spec, stop, err);
 }

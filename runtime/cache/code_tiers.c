@@ -456,19 +456,36 @@ static int fail_lost(struct rt_tiers *t, struct hd_err *err)
     return -1;
 }
 
+/* Under the lock: whether somebody took back what the pipeline waits for (a queue that was full, a statement that was
+ * stopped), and it is asked for again. What failed is not. */
+static bool asked_again(struct rt_tiers *t, int pipeline, enum rt_tiering tiering)
+{
+    const int *group = t->pipelines[pipeline].group;
+    for (int i = 0; i < RT_TIER_COUNT; i++)
+        if (t->groups[group[i]].failed)
+            return false;
+    return ask_for_begin(t, pipeline, tiering) > 0;
+}
+
 int rt_tiers_wait(struct rt_tiers *t, int pipeline, enum rt_tiering tiering, const struct hd_stop *stop,
                   struct hd_err *err)
 {
-    bool lost = false;
-    if (can_begin(t, pipeline, tiering))
-        return 0;
-    pthread_mutex_lock(&t->lock);
-    while (!can_begin(t, pipeline, tiering) && !hd_stopped(stop) && !(lost = is_lost(t, pipeline, tiering)))
-        look_later(t);
-    pthread_mutex_unlock(&t->lock);
-    if (lost)
-        return fail_lost(t, err);
-    return hd_stopped(stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+    struct work here = {.t = t};
+    while (!can_begin(t, pipeline, tiering)) {
+        bool lost = false;
+        pthread_mutex_lock(&t->lock);
+        while (!can_begin(t, pipeline, tiering) && !hd_stopped(stop) && !(lost = is_lost(t, pipeline, tiering)))
+            look_later(t);
+        lost = lost && !asked_again(t, pipeline, tiering);
+        pthread_mutex_unlock(&t->lock);
+        if (lost)
+            return fail_lost(t, err);
+        if (hd_stopped(stop))
+            return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+        if (!can_begin(t, pipeline, tiering))
+            compile_units(&here, 0); /* by this thread: the queue may still be full */
+    }
+    return 0;
 }
 
 /* ---- what is told ---------------------------------------------------------------------- */

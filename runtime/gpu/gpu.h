@@ -39,10 +39,11 @@ int rt_gpu_wait(struct rt_gpu *g, void *event, struct hd_err *err);
 /* The loaded kernels of a program. */
 struct rt_gpu_code;
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
- * several at a time on the thread pool. fresh: compiles in any case. CANCELLED once stop (may be NULL) is
- * set: the thread pool then drops what it compiles. */
+ * several at a time on the thread pool. fresh: compiles in any case. ahead: nobody waits for it, so that it gets those
+ * fixed kernels, too, that other numbers of rows than are expected would need. CANCELLED once stop (may be NULL) is set:
+ * the thread pool then drops what it compiles. */
 int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh,
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh, bool ahead,
                     struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);

@@ -280,10 +280,10 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
 
 /* Under the lock: the same for the fixed kernels that the program will need. They belong to no
  * program, and are found again when their turn comes. */
-static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct compilation *batch)
+static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, bool any_rows, struct compilation *batch)
 {
     const char *names[RT_FIXED_MAX];
-    int n = rt_gpu_fixed_modules(spec, names);
+    int n = rt_gpu_fixed_modules(spec, any_rows, names);
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], rt_gpu_fixed_text(names[i]));
@@ -397,11 +397,11 @@ static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gp
 }
 
 static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c, struct compilation *batch,
-                     const struct hd_stop *stop, struct hd_err *err)
+                     bool ahead, const struct hd_stop *stop, struct hd_err *err)
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
-    find_fixed(g, spec, batch);
+    find_fixed(g, spec, ahead, batch);
     find_loaded(g, c, batch);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
@@ -410,10 +410,10 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 }
 
 static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_code *c,
-                    struct compilation **batch, struct rt_thread_pool *thread_pool, int threads,
+                    struct compilation **batch, struct rt_thread_pool *thread_pool, int threads, bool ahead,
                     const struct hd_stop *stop, enum rt_cached *how, struct hd_err *err)
 {
-    HD_TRY(find_code(g, spec, c, *batch, stop, err));
+    HD_TRY(find_code(g, spec, c, *batch, ahead, stop, err));
     if ((*batch)->n && find_stored(g, *batch)) {
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
         HD_TRY(compile_all(batch, thread_pool, threads, stop, err));
@@ -441,7 +441,7 @@ static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out
 }
 
 int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh,
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh, bool ahead,
                     struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
 {
     struct rt_gpu_code *c;
@@ -450,7 +450,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     int rc = code_new(units, spec->npipelines, &c, err);
     if (rc == 0) {
         batch = compilation_new(g, c->sources.n + RT_FIXED_MAX + RT_NLIBRARIES, fresh);
-        rc = batch ? get_code(g, spec, units, c, &batch, thread_pool, threads, stop, how, err)
+        rc = batch ? get_code(g, spec, units, c, &batch, thread_pool, threads, ahead, stop, how, err)
                    : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }
     if (batch)

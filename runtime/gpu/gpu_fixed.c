@@ -1,5 +1,6 @@
 /* Which fixed kernels a program needs: known from its states before it runs, so that they are
  * compiled beside the pipelines and not when their turn comes. */
+#include <math.h>
 #include <string.h>
 
 #include "runtime/gpu/gpu_order.h"
@@ -94,9 +95,9 @@ static void add_ranks(struct needs *n, const struct rt_state *s)
         n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
 }
 
-static void add_state(struct needs *n, const struct rt_spec *spec, int state)
+/* Of about so many rows. */
+static void add_state(struct needs *n, const struct rt_state *s, double rows)
 {
-    const struct rt_state *s = &spec->states[state];
     n->fill |= s->word || (rt_state_aggregates(s->kind) && has_far_ends(s));
     for (int i = 0; i < s->nfinish; i++)
         switch (s->finish[i]) {
@@ -106,7 +107,7 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_LIMIT:
         case RT_FINISH_MATCHES: break;
         case RT_FINISH_PARTITION: n->partition |= s->partition.gpu_bits > 0; break;
-        case RT_FINISH_SORT: add_sort(n, s, expected(spec, state)); break;
+        case RT_FINISH_SORT: add_sort(n, s, rows); break;
         case RT_FINISH_TOP: n->top = n->prefix_sum = true; break;
         case RT_FINISH_SEARCH:
         case RT_FINISH_PLACES: n->search = true; break;
@@ -118,16 +119,20 @@ static void add_state(struct needs *n, const struct rt_spec *spec, int state)
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
         case RT_FINISH_HASH_GROUP:
-        case RT_FINISH_HASH_DEDUPE: add_hash(n, expected(spec, state)); break;
+        case RT_FINISH_HASH_DEDUPE: add_hash(n, rows); break;
         }
 }
 
-int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MAX])
+int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX])
 {
     struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
     for (int i = 0; i < spec->nstates; i++)
-        add_state(&n, spec, i);
+        add_state(&n, &spec->states[i], expected(spec, i));
+    for (int i = 0; i < spec->nstates && any_rows; i++) {
+        add_state(&n, &spec->states[i], 0);
+        add_state(&n, &spec->states[i], HUGE_VAL);
+    }
     const struct {
         bool needed;
         const char *name;

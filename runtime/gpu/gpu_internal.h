@@ -218,8 +218,9 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
 enum { RT_FIXED_MAX = 21 };
-/* Modules that the program's states will most probably need; the others are compiled when they are. */
-int rt_gpu_fixed_modules(const struct rt_spec *spec, const char *names[RT_FIXED_MAX]);
+/* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
+ * they may need. */
+int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX]);
 /* templates/finish/<module>.cu */
 const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,

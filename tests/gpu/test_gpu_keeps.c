@@ -244,7 +244,7 @@ static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_c
     int sink = 0;
     struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
     struct rt_spec spec = {.npipelines = (int)HD_COUNT(units), .pipelines = pipelines, .nstates = 1, .states = &result};
-    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, code, how, &b->err);
+    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, false, code, how, &b->err);
 }
 
 static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)

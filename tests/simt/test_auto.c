@@ -110,12 +110,12 @@ static const char *folder;
 static heddle_context *context;
 static heddle_database *database;
 
-static void ok(int rc, heddle_error *e)
+static void ok(int rc, heddle_error **e)
 {
     if (rc != 0)
-        fprintf(stderr, "%s: %s\n", heddle_error_path(e), heddle_error_message(e));
+        fprintf(stderr, "%s: %s\n", heddle_error_path(*e), heddle_error_message(*e));
     EXPECT(rc == 0);
-    heddle_error_free(e);
+    heddle_error_free(*e);
 }
 
 /* slower: a CPU so many times slower than it is. */
@@ -130,8 +130,8 @@ static void begin(enum gate open, enum gate code, const char *slower)
     opening = open;
     compiling = code;
     setenv("HEDDLE_AUTO_SLOWER_CPU", slower, 1);
-    ok(heddle_context_new(&o, &context, &e), e);
-    ok(heddle_database_open(context, folder, 0, &database, &e), e);
+    ok(heddle_context_new(&o, &context, &e), &e);
+    ok(heddle_database_open(context, folder, 0, &database, &e), &e);
 }
 
 static void end(void)
@@ -158,7 +158,7 @@ static heddle_statement *prepare(const char *plan, bool deterministic)
     heddle_statement_options_init(&o);
     o.backend = "auto";
     o.deterministic = deterministic;
-    ok(heddle_prepare(database, plan, &o, &s, &e), e);
+    ok(heddle_prepare(database, plan, &o, &s, &e), &e);
     return s;
 }
 
@@ -200,7 +200,7 @@ static struct rows run(heddle_statement *s)
 {
     struct ArrowArrayStream stream;
     heddle_error *e = NULL;
-    ok(heddle_execute(s, &stream, &e), e);
+    ok(heddle_execute(s, &stream, &e), &e);
     return read_rows(&stream);
 }
 
@@ -213,7 +213,7 @@ static bool reports(heddle_statement *s, const char *text)
 {
     char *json;
     heddle_error *e = NULL;
-    ok(heddle_statement_report(s, &json, &e), e);
+    ok(heddle_statement_report(s, &json, &e), &e);
     bool found = strstr(json, text) != NULL;
     if (getenv("TEST_AUTO_VERBOSE"))
         printf("%.400s\n", json);
@@ -508,14 +508,14 @@ static void a_deterministic_statement_stays(void)
         same(run(still), first);
         EXPECT(on(still, "cpu") && reports(still, "\"why\":\"deterministic"));
     }
-    ok(heddle_bind(still, "most", "10", &e), e);
+    ok(heddle_bind(still, "most", "10", &e), &e);
     run(still);
     EXPECT(on(still, "cpu"));
     heddle_statement_free(still);
     still = prepare(SUM, true);
     same(run(still), first);
     EXPECT(on(still, "cuda"));
-    ok(heddle_bind(still, "most", "10", &e), e);
+    ok(heddle_bind(still, "most", "10", &e), &e);
     run(still);
     EXPECT(on(still, "cuda"));
     heddle_statement_free(still);
@@ -533,12 +533,12 @@ static void other_calls_between_executions(void)
     struct rows first = run(s);
     wait_for(&opens, 1);
     for (int i = 0; i < 3; i++) {
-        ok(heddle_bind(s, "most", i % 2 ? "24" : "10", &e), e);
+        ok(heddle_bind(s, "most", i % 2 ? "24" : "10", &e), &e);
         run(s);
     }
-    ok(heddle_bind(s, "most", "24", &e), e);
+    ok(heddle_bind(s, "most", "24", &e), &e);
     same(run(s), first);
-    ok(heddle_explain(s, "backend,pipelines", &text, &e), e);
+    ok(heddle_explain(s, "backend,pipelines", &text, &e), &e);
     EXPECT(strstr(text, "cpu: the CPU needs") && strstr(text, "\ncuda: ") && strstr(text, ", open 250, compile "));
     heddle_free(text);
     set(&compiling, FAIL);
