@@ -63,11 +63,12 @@ struct needs {
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
     bool nullable;
+    bool many = rows > HDD_RANK_MAX && rt_state_wanted_rows(s) > HDD_RANK_MAX / 8; /* as gpu_order.c has it */
     n->pack |= rows > RT_ORDER_AT_ONCE;
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
     n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0 || s->sorted;
-    n->radix |= rows > HDD_RANK_MAX && s->limit < 0;
-    n->rows |= rows > HDD_RANK_MAX && s->limit < 0 && rt_rows_are_keys(s, &nullable);
+    n->radix |= many;
+    n->rows |= many && rt_rows_are_keys(s, &nullable);
 }
 
 static void add_hash(struct needs *n, double rows)
@@ -127,6 +128,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *
 {
     struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
+    n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE);
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, &spec->states[i], expected(spec, i));
     for (int i = 0; i < spec->nstates && any_rows; i++) {

@@ -21,6 +21,7 @@ struct ordering {
     struct hdd_extract_args *packed; /* the first one has the most significant bits */
     int npacked;
     bool narrow, nullable; /* rt_rows_are_keys */
+    bool first_only; /* few rows are wanted: they are selected, whatever the rows are like */
     uint64_t first[HDD_ROW_WORDS]; /* the words of the first narrow row */
 };
 
@@ -178,7 +179,7 @@ static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
 {
     o->nwords = (int)((all_bits(o) + WORD_BITS - 1) / WORD_BITS);
     o->masks = hd_zalloc(o->x->arena, sizeof(uint64_t) * (size_t)o->nwords + 1);
-    if (o->narrow && !o->nullable)
+    if (o->narrow && !o->nullable && !o->first_only)
         return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, o->first, err);
     return are_numbers(o) ? find_number_masks(o, err) : find_word_masks(o, err);
 }
@@ -380,23 +381,24 @@ static int order_sampled(struct ordering *o, uint64_t sample, bool *done, struct
 static int order_many(struct ordering *o, struct hd_err *err)
 {
     uint64_t wanted = o->offset + o->count, found = o->n;
-    bool first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8, done = false;
+    bool done = false;
+    o->first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8;
     const uint64_t sample = o->x->first_rows ? o->x->first_rows : SAMPLE;
     HD_TRY(find_lengths(o, err));
-    if (o->narrow && !o->nullable && !first_only && o->n / 2 >= sample)
+    if (o->narrow && !o->nullable && !o->first_only && o->n / 2 >= sample)
         HD_TRY(order_sampled(o, sample, &done, err));
     if (done)
         return 0;
     HD_TRY(survey(o, 1, err));
     if (o->npacked == 0)
         return copy_equal(o, err);
-    if (!first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1) {
+    if (!o->first_only && o->n > HDD_RANK_MAX && o->narrow && o->npacked == 1) {
         bool missed;
         HD_TRY(sort_narrow(o, &missed, err));
         HD_ASSERT(!missed); /* all rows were looked at */
         return 0;
     }
-    if (!first_only && o->n > HDD_RANK_MAX)
+    if (!o->first_only && o->n > HDD_RANK_MAX)
         return sort_rows(o, 0, o->n, err);
     HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));
     HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));

@@ -3,7 +3,7 @@
 
 #include "runtime/gpu/gpu_state.h"
 
-enum { FEW_ROWS = 1024, FIRST_BYTES = 32 }; /* of a string, as a first guess */
+enum { FIRST_BYTES = 32 }; /* of a string, as a first guess */
 
 struct strings {
     struct rt_gpu_exec *x;
@@ -89,7 +89,7 @@ static void resolve(const struct rt_state *s, unsigned char *rows, uint64_t n, c
 static int rows_with_strings(struct strings *t, struct hd_arena *a, unsigned char **rows, struct hd_err *err)
 {
     unsigned char *out = NULL;
-    if (t->p.n <= FEW_ROWS)
+    if (t->p.n <= RT_STRINGS_AT_ONCE)
         HD_TRY(gather_few(t, a, &out, err));
     else
         HD_TRY(gather_many(t, a, &out, err));
