@@ -44,10 +44,15 @@ static int read_text(struct hd_arena *a, const char *path, char **text, struct h
     return n == st.st_size ? 0 : HD_FAIL(err, IO, path, "the file cannot be read");
 }
 
-/* Written under another name first: tests run side by side. */
+/* The name that a file is written under first: tests run side by side, and threads of one compile the same. */
+static const char *temporary_name(struct hd_arena *a, const char *path)
+{
+    return hd_asprintf(a, "%s.%d.%d", path, (int)getpid(), (int)gettid());
+}
+
 static int write_text(struct hd_arena *a, const char *path, const char *text, struct hd_err *err)
 {
-    const char *temporary = hd_asprintf(a, "%s.%d", path, (int)getpid());
+    const char *temporary = temporary_name(a, path);
     FILE *f = fopen(temporary, "wb");
     bool ok = f && fputs(text, f) >= 0;
     ok = f && fclose(f) == 0 && ok;
@@ -144,7 +149,7 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
                    struct hd_err *err)
 {
     char *argv[FLAGS_MAX + 16], *save = NULL;
-    const char *temporary = hd_asprintf(a, "%s.%d", out, (int)getpid());
+    const char *temporary = temporary_name(a, out);
     const char *log = hd_asprintf(a, "%s.log", temporary);
     int n = 0;
     argv[n++] = hd_strdup(a, c->cxx);
