@@ -33,11 +33,6 @@ uint64_t rt_gpu_source_rows(const struct rt_gpu_exec *x, const struct rt_pipelin
     HD_BUG("source %d", (int)p->source);
 }
 
-uint64_t rt_state_wanted_rows(const struct rt_state *s)
-{
-    return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
-}
-
 /* Any rows will do, and so many are enough. One more than is allowed shows that there are. */
 uint64_t rt_state_enough_rows(const struct rt_state *s)
 {

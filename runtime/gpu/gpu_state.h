@@ -153,7 +153,10 @@ static inline bool rt_state_has_cursor(const struct rt_state *s)
 }
 
 /* Rows that limit and offset leave something of, UINT64_MAX: all. Of a state without order any so many are enough. */
-uint64_t rt_state_wanted_rows(const struct rt_state *s);
+static inline uint64_t rt_state_wanted_rows(const struct rt_state *s)
+{
+    return s->limit < 0 ? UINT64_MAX : (uint64_t)s->limit + (uint64_t)s->offset;
+}
 uint64_t rt_state_enough_rows(const struct rt_state *s);
 /* Rows that a state has room for at first: a guess. Memory for as many as v->capacity says, or where there is not so
  * much for fewer. */
