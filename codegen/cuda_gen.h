@@ -58,7 +58,7 @@ const char *cu_word(struct hd_arena *a, const char *name, size_t max);
 const char *cu_type(enum rt_phys p);
 const char *cu_row_type(enum rt_phys p); /* as a field of a row */
 const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable);
-const char *cu_stored_type(const struct fe_table_column *c);
+const char *cu_stored_type(struct cu_unit *u, const struct fe_table_column *c);
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field);
 const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field);
 /* "row.f1_x" and the byte of its validity; */

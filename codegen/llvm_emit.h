@@ -296,6 +296,10 @@ void cg_eval_sought(struct cg_fn *f, const struct pl_step *s, struct cg_val *v);
 /* Row i comes before what is looked for: a cg_before_fn. */
 LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i);
 struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
+/* A packed column's number in a row, 64 bits. */
+LLVMValueRef cg_load_packed(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
+/* The same for as many rows as the function has lanes, from `row` on; *width is the bytes of each. */
+LLVMValueRef cg_load_packed_values(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int *width);
 /* The stored value of a searched column. */
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
 /* Rows whose value in the column of EXPAND_BAND lies between its keys, on to miss if one of these is NULL. */

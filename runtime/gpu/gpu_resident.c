@@ -95,18 +95,13 @@ struct part {
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
 
-static uint64_t value_bytes(const struct fe_table_column *c)
-{
-    return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
-}
-
 /* Bytes of an argument's memory, which the table has. */
 static uint64_t part_bytes(const struct rt_arg *a)
 {
     const struct fe_table *t = a->table;
     uint64_t rows = (uint64_t)t->rows;
     switch (a->kind) {
-    case RT_ARG_COL_DATA: return rows * value_bytes(&t->cols[a->column]);
+    case RT_ARG_COL_DATA: return fe_column_bytes(&t->cols[a->column], t->rows);
     case RT_ARG_COL_VALID: return (rows + 7) / 8;
     case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
     case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
@@ -130,7 +125,7 @@ static struct part part_of(const struct rt_arg *a)
         return part;
     part.n = part.padded = part_bytes(a);
     if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * value_bytes(&a->table->cols[a->column]);
+        part.padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     return part;
 }
 
