@@ -60,7 +60,7 @@ static void add_row(struct accesses *a, int state, int row_slot, int counter, do
 
 static double field_bytes(const struct rt_field *f)
 {
-    return rt_phys_size(f->phys) + (f->valid_offset >= 0);
+    return rt_field_size(f) + (f->valid_offset >= 0);
 }
 
 static void add_field(struct accesses *a, const struct pl_step *s, int counter)
