@@ -87,7 +87,7 @@ static void visit_dense(struct cu_unit *u, const char *rows)
     cu_assign_outs(u);
     cu_accumulate_values(u, "mine", false);
     cu_unguard(u);
-    if (!u->pipeline->sink.apart) {
+    if (!u->pipeline->sink.by_lane) {
         update_groups(u, NULL);
         return;
     }

@@ -353,3 +353,10 @@ void pl_seal_accesses(struct ctx *c, const struct pl_pipeline *q)
     for (int i = 0; i < a.v.n; i++)
         q->spec->accesses[i] = a.v.v[i].x;
 }
+
+void pl_access_atomics(const struct pl_pipeline *q, const struct rt_state *st)
+{
+    struct rt_access *groups = q->spec->naccesses ? &q->spec->accesses[q->spec->naccesses - 1] : NULL;
+    if (groups && groups->kind == RT_ACCESS_UPDATE)
+        groups->atomics = q->sink.nouts - st->nkeys;
+}

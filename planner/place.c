@@ -3,6 +3,7 @@
  * The CPU backend has its own counterpart in private and shared states. */
 #include "planner/place.h"
 
+#include "planner/access.h"
 #include "planner/cost.h"
 
 /* ---- columns of planner/places.def -------------------------------------------------------- */
@@ -393,5 +394,9 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
         s->outs[i].narrow = s->outs[i].narrow && q->in_place;
     s->shared_bytes = pl_place_shared(s->place, s->place_size, q->gpu.block_warps);
     choose_caches(c, q);
-    s->apart = lanes_are_apart(c, q);
+    s->by_lane = lanes_are_apart(c, q);
+    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
+    if (groups && s->place == PL_PLACE_MEMORY && !s->clustered && !s->caches[PL_CACHE_WARP] &&
+        !s->caches[PL_CACHE_BLOCK])
+        pl_access_atomics(q, &c->states.v[s->state]);
 }

@@ -182,7 +182,7 @@ static void print_place(const struct printer *w)
             any = true;
         }
     hd_strbuf_adds(w->o, any ? "]" : "");
-    hd_strbuf_adds(w->o, s->apart ? " [gpu: lane by lane]" : "");
+    hd_strbuf_adds(w->o, s->by_lane ? " [gpu: lane by lane]" : "");
 }
 
 static void print_sink(const struct printer *w)

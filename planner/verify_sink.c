@@ -207,7 +207,7 @@ static bool check_counts(struct vf *v, const struct pl_sink *s)
 static bool check_apart(struct vf *v, const struct pl_sink *s)
 {
     const struct rt_state *st = state_of(v);
-    if (!s->apart)
+    if (!s->by_lane)
         return true;
     VF_CHECK(v, PLACE_APART, s->kind == PL_SINK_AGG_DENSE && s->place == PL_PLACE_MEMORY && !has_cache(s));
     VF_CHECK(v, PLACE_APART, st->presence > 0 && !v->p->framed);

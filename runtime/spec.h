@@ -373,6 +373,7 @@ struct rt_access {
     double items; /* there are; per row of the state, if there is one */
     int state; /* -1 */
     double stride, bytes; /* of an item; of what is touched of it */
+    int atomics; /* UPDATE: that a GPU does for a row, if lanes of a warp have none in common; 0: some other way */
     const struct fe_table *table; /* items are the strings of this column, or of its dictionary, and stride and bytes
                                      their mean length; NULL: they are not */
     int column;
