@@ -165,6 +165,7 @@ struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals, LLVMBasi
 /* A value at an address, without its validity; constant: the memory does not change in the run. */
 struct cg_val cg_load(struct cg_fn *f, enum rt_phys p, LLVMValueRef ptr, bool constant);
 void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr);
+LLVMTypeRef cg_narrow_type(struct cg_fn *f, const struct rt_field *fd); /* of a field of 1 or 2 bytes */
 struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant);
 void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row);
 LLVMValueRef cg_alloca(struct cg_fn *f, int bytes);

@@ -208,6 +208,8 @@ struct pl_sink {
     int count_copies; /* HISTOGRAM: of the counts of a block */
     int place_size; /* in the unit of the place, a size class: kernels serve every range that fits */
     bool caches[PL_CACHE_COUNT];
+    double group_rows; /* AGG_*: of a group, at most, by facts */
+    bool by_lane; /* lanes of a warp hardly ever have one group: each adds what it has */
     int shared_bytes; /* of a block, for all of these */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
