@@ -283,7 +283,7 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
 static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, bool any_rows, struct compilation *batch)
 {
     const char *names[RT_FIXED_MAX];
-    int n = rt_gpu_fixed_modules(spec, any_rows, names);
+    int n = rt_gpu_fixed_modules(spec, &g->d->info, any_rows, names);
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], rt_gpu_fixed_text(names[i]));

@@ -217,12 +217,13 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 21 };
+enum { RT_FIXED_MAX = 27 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
-int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX]);
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
+                         const char *names[RT_FIXED_MAX]);
 /* templates/finish/<module>.cu */
 const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
