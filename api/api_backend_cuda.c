@@ -123,6 +123,32 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
     hd_strbuf_add_json(b, value, strlen(value));
 }
 
+static const char *cached_name(enum rt_cached how)
+{
+    switch (how) {
+    case RT_COMPILED: return "no";
+    case RT_CACHED_DISK: return "disk";
+    case RT_CACHED_MEMORY: return "memory";
+    }
+    HD_BUG("code %d", (int)how);
+}
+
+/* Of the fixed kernels and libraries those that were not loaded already. */
+static void add_fixed(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct rt_exec_stats *st = &s->timed.stats;
+    int n;
+    const struct rt_gpu_fixed_code *fixed = rt_gpu_code_fixed(s->program->plain.gpu_code, &n);
+    hd_strbuf_adds(b, ",\"fixed\":[");
+    for (int i = 0; i < n; i++)
+        hd_strbuf_addf(b, "%s{\"name\":\"%s\",\"cached\":\"%s\",\"compile_ms\":%.3f}", i ? "," : "", fixed[i].name,
+                       cached_name(fixed[i].how), fixed[i].ms);
+    hd_strbuf_adds(b, "],\"late\":[");
+    for (int i = 0; i < st->nlate; i++)
+        hd_strbuf_addf(b, "%s{\"name\":\"%s\",\"ms\":%.3f}", i ? "," : "", st->late[i].name, st->late[i].ms);
+    hd_strbuf_adds(b, "]");
+}
+
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     const struct rt_gpu *gpu = s->engine->gpus[0].gpu; /* also once other values are bound */
@@ -133,6 +159,8 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     const char *trouble = rt_gpu_compiler_trouble(gpu);
     if (trouble && s->timed.times.how == RT_COMPILED)
         add_text(b, "compiler_process_missing", trouble);
+    if (s->stats_spec && s->program->plain.gpu_code)
+        add_fixed(b, s);
 }
 
 static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
