@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_background.h"
 #include "api/api_gpu.h"
 #include "runtime/exec/rows_out.h"
+#include "runtime/gpu/gpu_warm.h"
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
 
@@ -98,6 +100,9 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .warps = s->gpu_warps};
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
+    bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
+    if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
+        api_background_warm(s->engine->background, s->backend->late);
     int rc = 0;
     if (out && out->stream)
         rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
@@ -296,8 +301,17 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     return rt_gpu_fetch(gpu, p->pl->spec, stop, err);
 }
 
-static const struct api_late late = {
-    .state = api_gpu_state, .open = open_late, .bytes = bytes, .look = look, .get_ready = get_ready};
+static bool warm_next(struct api_engine *e, int *at, const struct hd_stop *stop)
+{
+    return rt_gpu_warm_next(e->gpus[0].gpu, at, stop);
+}
+
+static const struct api_late late = {.state = api_gpu_state,
+                                     .open = open_late,
+                                     .bytes = bytes,
+                                     .look = look,
+                                     .get_ready = get_ready,
+                                     .warm_next = warm_next};
 
 /* ---- of a context: the device is opened when it is first asked for ---------------------- */
 
@@ -335,6 +349,7 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .on_device = api_gpu_execute_device,
     .wait = api_gpu_wait,
+    .warm = api_gpu_warm,
     .release = release,
     .report = report,
     .memory = memory,

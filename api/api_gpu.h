@@ -22,6 +22,8 @@ int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd
 void api_gpu_forget(heddle_context *c, const struct fe_table *t);
 /* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */
 void api_gpu_info(struct hd_strbuf *b);
+/* What heddle_context_warm does. */
+int api_gpu_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
 /* Waits for another library's event. */
 int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err);
 /* Executes; the rows become columns on the GPU. */

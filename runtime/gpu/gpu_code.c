@@ -316,12 +316,6 @@ static int by_length(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static const char *const library_names[RT_NLIBRARIES] = {
-#define X(id, name) name,
-    RT_LIBRARIES(X)
-#undef X
-};
-
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
  * True: there is something to compile. */
 static bool find_stored(struct rt_gpu *g, struct compilation *batch)
@@ -340,8 +334,9 @@ static bool find_stored(struct rt_gpu *g, struct compilation *batch)
         struct job j;
         if (!((libraries & ~batch->libraries) >> i & 1))
             continue;
-        job_init(g, &j, library_names[i], rt_gpu_fixed_text(library_names[i]));
-        j.fixed = library_names[i];
+        const char *name = rt_gpu_library_name(i);
+        job_init(g, &j, name, rt_gpu_fixed_text(name));
+        j.fixed = name;
         image_from_disk(g, &j);
         add_job(batch, &j, LIBRARY - i);
     }
@@ -438,7 +433,10 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     HD_TRY(find_code(g, spec, c, *batch, ahead, stop, err));
     if ((*batch)->n && find_stored(g, *batch)) {
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
-        HD_TRY(compile_all(batch, thread_pool, threads, stop, err));
+        g->compiling++;
+        int rc = compile_all(batch, thread_pool, threads, stop, err);
+        g->compiling--;
+        HD_TRY(rc);
     }
     HD_TRY(rt_gpu_begin(g, stop, err));
     note_fixed(c, *batch);

@@ -61,6 +61,62 @@ struct needs {
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
+/* X(need, module) */
+#define FIXED_MODULES(X) \
+    X(n.radix, "finish_radix") \
+    X(n.select, "finish_select") \
+    X(n.sort, "finish_sort") \
+    X(n.pack, "finish_pack") \
+    X(n.hash, "finish_hash") \
+    X(n.window, "finish_window") \
+    X(n.string, "finish_string") \
+    X(n.prefix_sum, "finish_prefix_sum") \
+    X(n.index, "finish_index") \
+    X(n.top, "finish_top") \
+    X(n.running, "finish_running") \
+    X(n.search, "finish_search") \
+    X(n.frames, "finish_frames") \
+    X(n.fill, "finish_fill") \
+    X(n.merge, "finish_merge") \
+    X(n.partition, "finish_partition") \
+    X(n.radix_keys, "finish_radix_keys") \
+    X(n.radix_rows, "finish_radix_rows") \
+    X(n.rows_move, "finish_rows_move") \
+    X(n.rows[0], "finish_rows_1") \
+    X(n.rows[1], "finish_rows_2") \
+    X(n.rows[2], "finish_rows_3") \
+    X(n.rows[3], "finish_rows_4") \
+    X(n.text, "finish_text") \
+    X(n.frames_of, "finish_frames_of") \
+    X(n.frames_ranked, "finish_frames_ranked") \
+    X(n.frames_distinct, "finish_frames_distinct")
+
+static const char *const fixed_names[] = {
+#define X(need, name) name,
+    FIXED_MODULES(X)
+#undef X
+};
+_Static_assert(HD_COUNT(fixed_names) == RT_FIXED_MAX, "each need names its module");
+
+static const char *const library_names[RT_NLIBRARIES] = {
+#define X(id, name) name,
+    RT_LIBRARIES(X)
+#undef X
+};
+
+const char *rt_gpu_library_name(int library)
+{
+    return library_names[library];
+}
+
+/* Libraries come first: pipelines are linked with them. No state asks for the columns of a result on a device. */
+const char *rt_gpu_warm_name(int i)
+{
+    if (i < RT_NLIBRARIES)
+        return library_names[i];
+    return i < RT_NLIBRARIES + RT_FIXED_MAX ? fixed_names[i - RT_NLIBRARIES] : "finish_columns";
+}
+
 const char *rt_rows_module(const struct rt_state *s)
 {
     static const char *const modules[HDD_ROW_WORDS] = {"finish_rows_1", "finish_rows_2", "finish_rows_3",
@@ -169,40 +225,14 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
         add_state(&n, &spec->states[i], 0, info);
         add_state(&n, &spec->states[i], HUGE_VAL, info);
     }
-    const struct {
-        bool needed;
-        const char *name;
-    } all[] = {{n.radix, "finish_radix"},
-               {n.select, "finish_select"},
-               {n.sort, "finish_sort"},
-               {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},
-               {n.window, "finish_window"},
-               {n.string, "finish_string"},
-               {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},
-               {n.top, "finish_top"},
-               {n.running, "finish_running"},
-               {n.search, "finish_search"},
-               {n.frames, "finish_frames"},
-               {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},
-               {n.partition, "finish_partition"},
-               {n.radix_keys, "finish_radix_keys"},
-               {n.radix_rows, "finish_radix_rows"},
-               {n.rows_move, "finish_rows_move"},
-               {n.rows[0], "finish_rows_1"},
-               {n.rows[1], "finish_rows_2"},
-               {n.rows[2], "finish_rows_3"},
-               {n.rows[3], "finish_rows_4"},
-               {n.text, "finish_text"},
-               {n.frames_of, "finish_frames_of"},
-               {n.frames_ranked, "finish_frames_ranked"},
-               {n.frames_distinct, "finish_frames_distinct"}};
-    _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
+    const bool needed[] = {
+#define X(need, name) need,
+        FIXED_MODULES(X)
+#undef X
+    };
     for (int i = 0; i < RT_FIXED_MAX; i++)
-        if (all[i].needed)
-            names[k++] = all[i].name;
+        if (needed[i])
+            names[k++] = fixed_names[i];
     return k;
 }
 

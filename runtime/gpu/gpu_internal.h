@@ -8,6 +8,7 @@
  *   gpu_modules.c  code that is loaded
  *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
+ *   gpu_warm.c     code that no program brings, compiled ahead
  *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_pool.c     device memory that is kept for the next who asks
@@ -46,6 +47,7 @@ struct rt_gpu {
     struct rt_gpu_pool *pool;
     struct rt_gpu_residents *residents;
     struct rt_gpu_modules *modules;
+    _Atomic int compiling; /* programs whose code is being compiled */
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 /* Takes the lock if it is free within so many nanoseconds, less than a second. */
@@ -224,7 +226,11 @@ enum { RT_STRINGS_AT_ONCE = 1024 };
  * they may need. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
                          const char *names[RT_FIXED_MAX]);
-/* templates/finish/<module>.cu */
+/* All of these, one that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
+enum { RT_WARM_MAX = RT_FIXED_MAX + 1 + RT_NLIBRARIES };
+const char *rt_gpu_warm_name(int i);
+const char *rt_gpu_library_name(int library); /* enum rt_library */
+/* templates/finish/<module>.cu, templates/<library>.cu */
 const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);

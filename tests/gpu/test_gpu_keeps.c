@@ -9,8 +9,9 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
+#include "runtime/gpu/gpu_warm.h"
 #include "runtime/store/store.h"
 #include "tests/gpu/fake_device.h"
 
@@ -322,6 +323,96 @@ static void code_comes_from_memory_then_disk(void **state)
     rmdir(dir);
 }
 
+/* ---- code that no program brings -------------------------------------------------------- */
+
+static int warm(struct bench *b, const char *dir, struct rt_gpu_warmed *out)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = dir, .cache_limit = 64 * MB};
+    return rt_gpu_warm(&b->fake.c, b->fake.d.ops->name, b->fake.d.info.arch, &o, b->thread_pool, 3, out, &b->err);
+}
+
+/* Without a device, for one that comes later: keys are the same. */
+static void fixed_kernels_are_compiled_ahead(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    open_bench(&b, 16 * MB, dir, "compiler 1");
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, RT_WARM_MAX);
+    assert_int_equal(w.found, 0);
+    assert_int_equal(b.fake.compiles, RT_WARM_MAX);
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, 0);
+    assert_int_equal(w.found, RT_WARM_MAX);
+    for (int i = 0; i < RT_WARM_MAX; i++)
+        assert_int_equal(rt_gpu_module_where(b.gpu, rt_gpu_source_key(b.gpu, rt_gpu_fixed_text(rt_gpu_warm_name(i)))),
+                         RT_CACHED_DISK);
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+static void compiling_ahead_says_what_fails(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.refuses = "finish_sort";
+    assert_int_equal(warm(&b, dir, &w), -1);
+    assert_int_equal(b.err.class, HD_ERR_TOOL);
+    assert_string_equal(b.err.message, "refused");
+    assert_string_equal(b.err.detail, "line 1: no");
+    hd_err_release(&b.err);
+    hd_err_init(&b.err);
+    b.fake.refuses = NULL;
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled + w.found, RT_WARM_MAX);
+    assert_int_equal(warm(&b, "/", &w), -1);
+    assert_int_equal(b.err.class, HD_ERR_RESOURCE);
+    assert_string_equal(b.err.path, "/");
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+/* One after the other, only what is missing; not where it takes from other compilations, and not once it is to stop. */
+static void fixed_kernels_are_compiled_behind(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    struct hd_stop stop = {false};
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    int at = 0;
+    open_bench(&b, 16 * MB, dir, "c");
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop));
+    b.fake.c.beside = true;
+    b.fake.refuses = rt_gpu_warm_name(1); /* which is nobody's concern */
+    assert_true(rt_gpu_warm_next(b.gpu, &at, &stop));
+    assert_int_equal(b.fake.compiles, 1);
+    hd_stop_ask(&stop);
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop));
+    assert_int_equal(b.fake.compiles, 1);
+    stop.asked = false;
+    while (rt_gpu_warm_next(b.gpu, &at, &stop))
+        ;
+    assert_int_equal(b.fake.compiles, RT_WARM_MAX);
+    b.fake.refuses = NULL;
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, 1);
+    close_bench(&b);
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.c.beside = true;
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop)); /* without a cache */
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
 /* ---- sources --------------------------------------------------------------------------- */
 
 enum { MANY = 200 };
@@ -477,6 +568,9 @@ int main(void)
         cmocka_unit_test(forgotten_table_frees_its_columns),
         cmocka_unit_test(part_that_a_table_lacks_has_no_address),
         cmocka_unit_test(code_comes_from_memory_then_disk),
+        cmocka_unit_test(fixed_kernels_are_compiled_ahead),
+        cmocka_unit_test(compiling_ahead_says_what_fails),
+        cmocka_unit_test(fixed_kernels_are_compiled_behind),
         cmocka_unit_test(units_of_a_small_program_have_a_source_each),
         cmocka_unit_test(many_small_units_share_sources),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),
