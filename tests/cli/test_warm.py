@@ -29,7 +29,6 @@ class Warm(cli.CliTest):
         self.refused(2, "there is no cache", "--arch", "sm_90", HEDDLE_CACHE="")
         self.refused(3, "no NVRTC found: /nowhere", "--arch", "sm_90", HEDDLE_NVRTC="/nowhere")
         self.refused(2, 'unexpected argument "x"', "x")
-        self.assertFalse((self.dir / "cache").exists())
 
     def test_compiles_once(self):
         if not json.loads(self.run_cli("info", "--json")[0]).get("nvrtc"):
