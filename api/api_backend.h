@@ -26,6 +26,8 @@ struct api_late {
     int (*open)(heddle_context *c, struct api_engine *e, struct hd_err *err);
     /* Bytes of tables that a planned program reads. */
     uint64_t (*bytes)(const struct api_program *p);
+    /* Of one that is not open: whether the cache on disk has all code of an emitted program, as far as is known. */
+    bool (*stored)(const heddle_context *c, const struct api_program *p);
     /* Of an open one: what is there of an emitted program. False: it is too busy to tell. */
     bool (*look)(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits);
     /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */

@@ -72,6 +72,8 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
     double start = api_now_ms();
+    if (atomic_load(&s->engine->gpus[0].state) != API_GPU_OPEN)
+        s->engine->compiles = s->no_cache || !api_gpu_stored(s->db->context, s->program);
     HD_TRY(open_devices(s, c, err));
     t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
     int rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);
@@ -309,6 +311,7 @@ static bool warm_next(struct api_engine *e, int *at, const struct hd_stop *stop)
 static const struct api_late late = {.state = api_gpu_state,
                                      .open = open_late,
                                      .bytes = bytes,
+                                     .stored = api_gpu_stored,
                                      .look = look,
                                      .get_ready = get_ready,
                                      .warm_next = warm_next};

@@ -22,6 +22,8 @@ int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd
 void api_gpu_forget(heddle_context *c, const struct fe_table *t);
 /* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */
 void api_gpu_info(struct hd_strbuf *b);
+/* Whether the cache has all code of the emitted program, as far as can be told before the context's GPU is open. */
+bool api_gpu_stored(const heddle_context *c, const struct api_program *p);
 /* What heddle_context_warm does. */
 int api_gpu_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
 /* Waits for another library's event. */

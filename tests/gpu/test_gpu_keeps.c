@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "runtime/gpu/gpu_known.h"
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
 #include "runtime/gpu/gpu_warm.h"
@@ -239,12 +240,14 @@ static struct rt_unit units[] = {
     {.entry = "p1", .text = "kernel p1", .size = 9, .threads = 128},
 };
 
+static struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
+static int sink = 0;
+static struct rt_pipeline pipelines[] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
+static const struct rt_spec spec = {
+    .npipelines = (int)HD_COUNT(pipelines), .pipelines = pipelines, .nstates = 1, .states = &result};
+
 static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_cached *how)
 {
-    struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
-    int sink = 0;
-    struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
-    struct rt_spec spec = {.npipelines = (int)HD_COUNT(units), .pipelines = pipelines, .nstates = 1, .states = &result};
     return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, false, code, how, &b->err);
 }
 
@@ -413,6 +416,51 @@ static void fixed_kernels_are_compiled_behind(void **state)
     rmdir(dir);
 }
 
+/* ---- a device that is not open ----------------------------------------------------------- */
+
+static bool stored(const char *dir, int number, const char *device)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = dir, .cache_limit = 64 * MB};
+    return rt_gpu_known_stored(&o, number, device, &spec, units);
+}
+
+static void spoil(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    fputs("90\n", f);
+    fclose(f);
+}
+
+static void cache_knows_what_it_has_for_the_last_device(void **state)
+{
+    (void)state;
+    struct bench b;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern), hint[64];
+    snprintf(hint, sizeof hint, "%s/.gpu-0", dir);
+    open_bench(&b, 16 * MB, dir, "c");
+    expect(&b, false, RT_COMPILED, 2);
+    assert_false(stored(dir, 0, "fake"));
+    rt_gpu_remember(b.gpu, 0);
+    assert_true(stored(dir, 0, "fake"));
+    assert_false(stored(dir, 1, "fake"));
+    assert_false(stored(dir, 0, "other"));
+    assert_false(stored(NULL, 0, "fake"));
+    spoil(hint);
+    assert_false(stored(dir, 0, "fake"));
+    rt_gpu_remember(b.gpu, 0);
+    assert_true(stored(dir, 0, "fake"));
+    b.fake.d.info.arch = 1; /* another device takes its place */
+    rt_gpu_remember(b.gpu, 0);
+    assert_false(stored(dir, 0, "fake"));
+    b.fake.d.info.arch = 0;
+    rt_gpu_remember(b.gpu, 0);
+    each_entry(dir, erase);
+    assert_false(stored(dir, 0, "fake"));
+    close_bench(&b);
+    unlink(hint);
+    rmdir(dir);
+}
+
 /* ---- sources --------------------------------------------------------------------------- */
 
 enum { MANY = 200 };
@@ -571,6 +619,7 @@ int main(void)
         cmocka_unit_test(fixed_kernels_are_compiled_ahead),
         cmocka_unit_test(compiling_ahead_says_what_fails),
         cmocka_unit_test(fixed_kernels_are_compiled_behind),
+        cmocka_unit_test(cache_knows_what_it_has_for_the_last_device),
         cmocka_unit_test(units_of_a_small_program_have_a_source_each),
         cmocka_unit_test(many_small_units_share_sources),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),
