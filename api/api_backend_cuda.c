@@ -62,7 +62,7 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 {
     struct api_program *p = s->program;
     int rc;
-    HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
+    HD_TRY(api_gpu_get_for(s->db->context, s->engine, 0, p, s->threads, s->no_cache, &p->gpu, err));
     HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
@@ -72,8 +72,6 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
 {
     double start = api_now_ms();
-    if (atomic_load(&s->engine->gpus[0].state) != API_GPU_OPEN)
-        s->engine->compiles = s->no_cache || !api_gpu_stored(s->db->context, s->program);
     HD_TRY(open_devices(s, c, err));
     t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
     int rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);

@@ -11,6 +11,7 @@
 #include "runtime/gpu/compile_process.h"
 #include "runtime/gpu/cuda_device.h"
 #include "runtime/gpu/driver.h"
+#include "runtime/gpu/gpu_ahead.h"
 #include "runtime/gpu/gpu_known.h"
 #include "runtime/gpu/nvrtc.h"
 
@@ -26,13 +27,17 @@ static int open_compiler(int arch, bool cold, struct rt_compiler **out, struct h
     return -1;
 }
 
-/* The compiler first: its process gets ready while the driver makes a context, which takes as
- * long. */
-static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err)
+/* The compiler first: its process gets ready, and compiles, while the driver makes a context, which takes as long. */
+static int open_cuda(int number, bool cold, struct rt_gpu_ahead *ahead, struct rt_device **d, struct rt_compiler **c,
+                     struct hd_err *err)
 {
     int arch;
     HD_TRY(rt_cuda_arch(number, &arch, err));
     HD_TRY(open_compiler(arch, cold, c, err));
+    if (cold && ahead) {
+        ahead->arch = arch;
+        rt_gpu_ahead_begin(c, ahead);
+    }
     if (rt_cuda_open(number, d, err) == 0)
         return 0;
     (*c)->close(*c);
@@ -58,13 +63,16 @@ static struct rt_gpu_options options_of(const heddle_context *c)
                                    .direct_memory = pool && strcmp(pool, "direct") == 0};
 }
 
-static int open_gpu(const heddle_context *c, bool cold, int number, struct rt_gpu **out, struct hd_err *err)
+static int open_gpu(const heddle_context *c, const struct api_engine *e, int number, struct rt_gpu_ahead *ahead,
+                    struct rt_gpu **out, struct hd_err *err)
 {
     struct rt_gpu_options o = options_of(c);
     struct rt_device *d;
     struct rt_compiler *compiler;
     int device = number ? device_of(c, number) : c->device;
-    HD_TRY(api_gpu_open(device, cold, &d, &compiler, err));
+    bool cold =
+        ahead ? !rt_gpu_known_stored(ahead->options, device, RT_CUDA_NAME, ahead->spec, ahead->units) : e->compiles;
+    HD_TRY(api_gpu_open(device, cold, ahead, &d, &compiler, err));
     HD_TRY(rt_gpu_open(d, compiler, &o, out, err));
     rt_gpu_remember(*out, device);
     return 0;
@@ -77,26 +85,48 @@ bool api_gpu_stored(const heddle_context *c, const struct api_program *p)
 }
 
 /* Whoever comes while another thread opens it waits for that. */
-static void open_slot(heddle_context *c, const struct api_engine *e, struct api_gpu_slot *s, int number)
+static void open_slot(heddle_context *c, const struct api_engine *e, struct api_gpu_slot *s, int number,
+                      struct rt_gpu_ahead *ahead)
 {
     pthread_mutex_lock(&s->lock);
     if (atomic_load(&s->state) == API_GPU_UNTRIED) {
         atomic_store(&s->state, API_GPU_OPENING);
-        int rc = open_gpu(c, e->compiles, number, &s->gpu, &s->error);
+        int rc = open_gpu(c, e, number, ahead, &s->gpu, &s->error);
         atomic_store(&s->state, rc == 0 ? API_GPU_OPEN : API_GPU_NONE);
     }
     pthread_mutex_unlock(&s->lock);
 }
 
-int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
+static int get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu_ahead *ahead, struct rt_gpu **out,
+               struct hd_err *err)
 {
     struct api_gpu_slot *s = &e->gpus[number];
     if (atomic_load(&s->state) != API_GPU_OPEN)
-        open_slot(c, e, s, number);
+        open_slot(c, e, s, number, ahead);
     *out = s->gpu;
     if (*out)
         return 0;
     return hd_err_set(err, s->error.class, s->error.file, s->error.line, NULL, "backend cuda: %s", s->error.message);
+}
+
+int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
+{
+    return get(c, e, number, NULL, out, err);
+}
+
+int api_gpu_get_for(heddle_context *c, struct api_engine *e, int number, const struct api_program *p, int threads,
+                    bool fresh, struct rt_gpu **out, struct hd_err *err)
+{
+    struct rt_gpu_options o = options_of(c);
+    struct rt_gpu_ahead ahead = {.options = &o,
+                                 .device = RT_CUDA_NAME,
+                                 .spec = p->pl->spec,
+                                 .units = p->plain.cuda.units,
+                                 .pool = e->thread_pool,
+                                 .threads = threads};
+    if (fresh)
+        o.cache_dir = NULL;
+    return get(c, e, number, &ahead, out, err);
 }
 
 /* A machine without a device is known at once. */

@@ -9,11 +9,18 @@ struct hd_strbuf;
 struct rt_compiler;
 struct rt_device;
 
-/* What makes device number `number` and its compiler: the CUDA driver and NVRTC. cold: there will be
- * much to compile. The tests' program puts their emulator here before anything else happens. */
-typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err);
+/* What makes device number `number` and its compiler: the CUDA driver and NVRTC. cold: there will be something to compile, and
+ * `ahead` (its `arch` is the opener's to fill in; NULL: nobody knows) is what. The tests' program puts their emulator here
+ * before anything else happens. */
+struct rt_gpu_ahead;
+typedef int api_gpu_opener(int number, bool cold, struct rt_gpu_ahead *ahead, struct rt_device **d,
+                           struct rt_compiler **c, struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
 
+/* As api_gpu_get: the emitted program's code is compiled while the GPU opens, on so many threads. fresh: also what the cache
+ * has. */
+int api_gpu_get_for(heddle_context *c, struct api_engine *e, int number, const struct api_program *p, int threads,
+                    bool fresh, struct rt_gpu **out, struct hd_err *err);
 /* Of the context's GPU, without waiting; where there is none, *why (of n bytes) says why. */
 enum api_gpu_state api_gpu_state(const heddle_context *c, struct api_engine *e, char *why, size_t n);
 /* The kernels as PTX, for the context's device or, without one, for a usual architecture. */

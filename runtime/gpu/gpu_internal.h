@@ -9,6 +9,7 @@
  *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
  *   gpu_warm.c     code that no program brings, compiled ahead
+ *   gpu_ahead.c    compiling while the device opens
  *   gpu_known.c    what the cache remembers of a device that is not open
  *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short

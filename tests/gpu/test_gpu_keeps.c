@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "runtime/gpu/gpu_ahead.h"
 #include "runtime/gpu/gpu_known.h"
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
@@ -461,6 +462,78 @@ static void cache_knows_what_it_has_for_the_last_device(void **state)
     rmdir(dir);
 }
 
+/* ---- compiling while a device opens ------------------------------------------------------- */
+
+/* The device opens once the compiler has begun; `refuses`: a unit that it refuses. */
+static void open_ahead(struct bench *b, const char *cache, const char *refuses)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = 16 * MB};
+    hd_err_init(&b->err);
+    fake_init(&b->fake, 64 * (uint64_t)MB, "c");
+    b->fake.refuses = refuses;
+    b->thread_pool = rt_thread_pool_new();
+    struct rt_compiler *c = &b->fake.c;
+    rt_gpu_ahead_begin(
+        &c, &(struct rt_gpu_ahead){
+                .options = &o, .device = "fake", .spec = &spec, .units = units, .pool = b->thread_pool, .threads = 2});
+    assert_int_equal(rt_gpu_open(&b->fake.d, c, &o, &b->gpu, &b->err), 0);
+}
+
+/* The compiler waits for threads of the pool, which are gone only where nothing is left to be compiled. */
+static void close_ahead(struct bench *b)
+{
+    rt_gpu_close(b->gpu);
+    rt_thread_pool_free(b->thread_pool);
+    hd_err_release(&b->err);
+    assert_int_equal(b->fake.modules, 0);
+}
+
+static void code_is_compiled_while_a_device_opens(void **state)
+{
+    (void)state;
+    struct bench b;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    for (int k = 0; k < 50; k++) { /* before and after threads have begun */
+        struct rt_gpu_code *code;
+        enum rt_cached how;
+        open_ahead(&b, NULL, NULL);
+        assert_int_equal(get(&b, false, &code, &how), 0);
+        assert_int_equal(how, RT_COMPILED);
+        assert_int_equal(b.fake.compiles, 2);
+        rt_gpu_code_release(b.gpu, code);
+        close_ahead(&b);
+        open_ahead(&b, NULL, NULL); /* and nobody asks */
+        close_ahead(&b);
+        assert_true(b.fake.compiles <= 2);
+    }
+    open_ahead(&b, dir, NULL);
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    assert_int_equal(get(&b, false, &code, &how), 0);
+    rt_gpu_code_release(b.gpu, code);
+    assert_int_equal(b.fake.compiles, 2);
+    close_ahead(&b);
+    open_ahead(&b, dir, NULL); /* what the cache has is not compiled */
+    expect(&b, false, RT_CACHED_DISK, 0);
+    assert_int_equal(b.fake.compiles, 0);
+    close_ahead(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+static void refused_while_a_device_opens_is_told_once_asked(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    open_ahead(&b, NULL, "p1");
+    assert_int_equal(get(&b, false, &code, &how), -1);
+    assert_string_equal(b.err.message, "refused");
+    assert_string_equal(b.err.detail, "line 1: no");
+    close_ahead(&b);
+}
+
 /* ---- sources --------------------------------------------------------------------------- */
 
 enum { MANY = 200 };
@@ -620,6 +693,8 @@ int main(void)
         cmocka_unit_test(compiling_ahead_says_what_fails),
         cmocka_unit_test(fixed_kernels_are_compiled_behind),
         cmocka_unit_test(cache_knows_what_it_has_for_the_last_device),
+        cmocka_unit_test(code_is_compiled_while_a_device_opens),
+        cmocka_unit_test(refused_while_a_device_opens_is_told_once_asked),
         cmocka_unit_test(units_of_a_small_program_have_a_source_each),
         cmocka_unit_test(many_small_units_share_sources),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),
