@@ -464,7 +464,6 @@ static void cache_knows_what_it_has_for_the_last_device(void **state)
 
 /* ---- compiling while a device opens ------------------------------------------------------- */
 
-/* The device opens once the compiler has begun; `refuses`: a unit that it refuses. */
 static void open_ahead(struct bench *b, const char *cache, const char *refuses)
 {
     struct rt_gpu_options o = {.version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = 16 * MB};
@@ -473,9 +472,8 @@ static void open_ahead(struct bench *b, const char *cache, const char *refuses)
     b->fake.refuses = refuses;
     b->thread_pool = rt_thread_pool_new();
     struct rt_compiler *c = &b->fake.c;
-    rt_gpu_ahead_begin(
-        &c, &(struct rt_gpu_ahead){
-                .options = &o, .device = "fake", .spec = &spec, .units = units, .pool = b->thread_pool, .threads = 2});
+    struct rt_gpu_ahead ahead = {&o, "fake", 0, &spec, units, b->thread_pool, 2};
+    rt_gpu_ahead_begin(&c, &ahead);
     assert_int_equal(rt_gpu_open(&b->fake.d, c, &o, &b->gpu, &b->err), 0);
 }
 
@@ -506,13 +504,9 @@ static void code_is_compiled_while_a_device_opens(void **state)
         close_ahead(&b);
         assert_true(b.fake.compiles <= 2);
     }
-    open_ahead(&b, dir, NULL);
-    struct rt_gpu_code *code;
-    enum rt_cached how;
-    assert_int_equal(get(&b, false, &code, &how), 0);
-    rt_gpu_code_release(b.gpu, code);
-    assert_int_equal(b.fake.compiles, 2);
-    close_ahead(&b);
+    open_bench(&b, 16 * MB, dir, "c");
+    expect(&b, false, RT_COMPILED, 2);
+    close_bench(&b);
     open_ahead(&b, dir, NULL); /* what the cache has is not compiled */
     expect(&b, false, RT_CACHED_DISK, 0);
     assert_int_equal(b.fake.compiles, 0);
