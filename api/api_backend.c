@@ -68,6 +68,14 @@ int api_backends_wait(heddle_context *c, void *event, struct hd_err *err)
     return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
 }
 
+int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->warm)
+            return backends[i]->warm(c, arch, out, err);
+    return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
+}
+
 void api_backends_info(struct hd_strbuf *b)
 {
     for (size_t i = HD_COUNT(backends); i-- > 0;)

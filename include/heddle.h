@@ -186,6 +186,11 @@ HEDDLE_API void heddle_context_free(heddle_context *c);
 HEDDLE_API int heddle_context_busy(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
+/* Compiles what queries on a GPU have in common into the cache: the fixed kernels, and the libraries that kernels are
+ * linked with. arch: "sm_90" and so on, which needs no GPU; NULL: that of the context's GPU. JSON text: {"architecture",
+ * "compiled", "found" (there already), "ms", "cache_dir"}. USER: arch is no architecture of NVRTC's, or there is no cache;
+ * RESOURCE: no NVRTC, no GPU, the cache keeps nothing; TOOL: NVRTC fails. */
+HEDDLE_API int heddle_context_warm(heddle_context *c, const char *arch, char **json, heddle_error **err);
 
 /* ---- Databases ------------------------------------------------------------------------- */
 typedef struct heddle_database heddle_database;

@@ -15,11 +15,10 @@ static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_a
 static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hdd_csr_args *p, struct rt_radix *order,
                         struct hd_err *err)
 {
-    enum { SMALL = 1 << 20 };
-    uint64_t cached = HD_MAX(x->d->info.l2_bytes / 4, (uint64_t)64) / sizeof(uint32_t);
+    uint64_t cached = rt_index_counters(&x->d->info);
     uint64_t low = hd_pow2_ceil(cached + 1) / 2 - 1, high = hd_pow2_ceil(p->range) - 1;
     struct hdd_csr_args keys = *p;
-    if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : SMALL))
+    if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : RT_INDEX_NEAR_MAX))
         return 0;
     HD_TRY(rt_radix_alloc(x, v->s, p->n, true, order, err));
     keys.to = order->keys[0].address;

@@ -305,7 +305,7 @@ static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_er
                                 .to = o->v->moved.address,
                                 .stride = (hdd_u32)o->s->stride};
     p.blocks = rt_radix_blocks(o->x, o->count * (uint64_t)o->s->stride / 8, HDD_RADIX_THREADS);
-    return rt_radix_launch(o->x, "hdd_sort_gather", p.blocks, &p, err);
+    return rt_radix_launch(o->x, "finish_radix", "hdd_sort_gather", p.blocks, &p, err);
 }
 
 /* ---- top-k ------------------------------------------------------------------------------- */

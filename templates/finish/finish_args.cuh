@@ -18,7 +18,7 @@ typedef long long hdd_i64;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
-    HDD_RADIX_THREADS = 256, // of finish_radix.cu, finish_rows.cu
+    HDD_RADIX_THREADS = 256, // of finish_radix*.cu, finish_rows*.cu
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
@@ -213,7 +213,7 @@ struct hdd_radix_args {
     hdd_u32 since; // a multiple of 1 << HDD_SINCE_SHIFT, not 0
 };
 
-// ---- finish_rows.cu ------------------------------------------------------------------------
+// ---- finish_rows.cuh, finish_rows_move.cu --------------------------------------------------
 
 // Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits. Bits `mask` of the packed key
 // are those of a word rotated to the left, after those of `base` are inverted in it.

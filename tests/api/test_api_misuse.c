@@ -102,6 +102,15 @@ CALL(heddle_context_info)
     heddle_free(json);
     return rc;
 }
+/* Without a GPU, NVRTC or this backend it fails, which is no misuse. */
+CALL(heddle_context_warm)
+{
+    char *json = NULL;
+    bool misused = k == 0 || k == 2;
+    int rc = heddle_context_warm(ARG(0, context), ARG(1, "sm_0"), ARG(2, &json), misused ? err : NULL);
+    heddle_free(json);
+    return misused ? rc : 0;
+}
 CALL(heddle_database_open)
 {
     heddle_database *db = NULL;
@@ -438,6 +447,7 @@ CALL(heddle_statement_report)
     X(heddle_context_free, "o") \
     X(heddle_context_busy, "o") \
     X(heddle_context_info, "!!") \
+    X(heddle_context_warm, "!o!") \
     X(heddle_database_open, "!o!") \
     X(heddle_database_free, "o") \
     X(heddle_database_catalog, "!!") \
