@@ -140,6 +140,12 @@ double pl_cost_extremes_reduced(double scanned, double build, double probe, doub
     return scanned * NS_SCAN + probe * NS_LOOKUP + probe * NS_KEEP + build * NS_TEST + build * share * NS_GROUP;
 }
 
+/* Half of what a row of a hashed grouping costs: groups may be dense. */
+bool pl_worth_reducing(double rows, double share, double scanned)
+{
+    return rows * (1 - share) * (NS_GROUP / 2) > pl_cost_build(scanned, scanned * share, rows);
+}
+
 /* ---- tiers of code on a CPU ---- */
 
 /* The first tier takes 1.5 times as long as optimised code in the median of the queries of TPC-H, 2.7 times at most; a

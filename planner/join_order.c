@@ -11,6 +11,7 @@
 #include "planner/order_facts.h"
 #include "planner/order_flatten.h"
 #include "planner/order_implied.h"
+#include "planner/order_lazy.h"
 #include "planner/order_reduce.h"
 #include "planner/order_search.h"
 #include "planner/order_told.h"
@@ -109,6 +110,9 @@ static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
         return NULL;
     order_flatten(&q);
     order_imply(&q);
+    struct fe_node *lazy = order_lazy(o->c, &q);
+    if (lazy)
+        return ordered(o, lazy);
     order_reduce(o->c, &q);
     order_filter_sources(&q);
     o->tree = choose(o, &q, order_facts(o->c, &q));
@@ -151,7 +155,7 @@ void pl_order_joins(struct ctx *c)
 {
     enum { MADE_OF_ONE = 32 }; /* joins, filters and projections of a relation, and copies of those */
     const struct fe_plan *p = c->plan;
-    struct ordering o = {.c = c, .from = p, .ids = (p->nnodes + 1) * MADE_OF_ONE};
+    struct ordering o = {.c = c, .from = p, .next_id = p->nnodes, .ids = (p->nnodes + 1) * MADE_OF_ONE};
     if (!p->order_auto)
         return;
     c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);
