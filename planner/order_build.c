@@ -265,6 +265,26 @@ static struct part join_dependent(const struct building *b, const struct order_p
     return (struct part){filter(b, j.n, above), at};
 }
 
+/* Rows of l with a key of relation p->sieve, which stands on the other side. */
+static struct part sieved(const struct building *b, const struct order_plan *p, struct part l)
+{
+    const int x = order_first(p->sieve);
+    struct order_plan of_it = {.set = p->sieve, .driver = -1}, pair = {.left = p->left, .right = &of_it};
+    struct part r = leaf(b, x);
+    r.n = hd_dup(b->q->a, r.n, sizeof *r.n);
+    r.n->id = (*b->q->next_id)++;
+    struct joining j = new_join(b, &pair, l, r);
+    j.n->u.join.kind = FE_SEMI;
+    set_columns(&j, FE_SEMI);
+    for (int i = 0; i < b->q->equals.n; i++) {
+        const struct fe_expr *mine = member_in(&b->q->equals.v[i], p->left),
+                             *its = member_in(&b->q->equals.v[i], &of_it);
+        if (mine && its)
+            add_key(&j, mine, its, false);
+    }
+    return (struct part){j.n, l.at};
+}
+
 static struct part build(const struct building *b, const struct order_plan *p)
 {
     if (!p->left)
@@ -273,6 +293,8 @@ static struct part build(const struct building *b, const struct order_plan *p)
     int right = order_first(p->right->set);
     if (!p->right->left && b->q->sources.v[right].kind != FE_INNER)
         return join_dependent(b, p, right, l, r);
+    if (p->sieve)
+        l = sieved(b, p, l);
     joined = join_inner(b, p, l, r);
     b->tell(b->data, joined.n, p);
     return joined;

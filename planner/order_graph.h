@@ -85,6 +85,7 @@ struct order_plan {
     double rows, cost; /* nanoseconds of one thread */
     int driver;        /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
+    order_set sieve;   /* a relation on the right whose keys rows on the left are looked up in first; 0: none */
 };
 
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get
