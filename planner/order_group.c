@@ -20,6 +20,7 @@
 #include "planner/ctx.h"
 #include "planner/need.h"
 #include "planner/order_build.h"
+#include "planner/order_eager.h"
 #include "planner/order_flatten.h"
 #include "planner/order_implied.h"
 #include "planner/order_unique.h"
@@ -458,7 +459,9 @@ static struct fe_node *regroup_all(struct ctx *c, const struct fe_plan *plan, co
     to->inputs = HD_NEWN(c->a, struct fe_node *, n->ninputs + 1);
     for (int i = 0; i < n->ninputs; i++)
         to->inputs[i] = regroup_all(c, plan, n->inputs[i], changed);
-    struct fe_node *better = n->op == FE_AGGREGATE_OP ? regrouped(c, plan, to) : NULL;
+    struct fe_node *better = n->op == FE_AGGREGATE_OP ? order_eager(c->a, plan, to) : NULL;
+    if (!better && n->op == FE_AGGREGATE_OP)
+        better = regrouped(c, plan, to);
     *changed |= better != NULL;
     return better ? better : to;
 }
