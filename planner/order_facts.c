@@ -8,6 +8,7 @@
 #include "planner/handle.h"
 #include "planner/order_build.h"
 #include "planner/order_flatten.h"
+#include "planner/order_sample.h"
 #include "planner/range.h"
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
@@ -329,6 +330,7 @@ struct order_graph *order_facts(struct ctx *c, struct order_query *q)
         if (q->sources.v[i].kind == FE_INNER)
             set_key(c, q, g, i);
     set_conditions(q, g);
+    order_sample(c, q, g);
     order_connect(q->a, g);
     return g;
 }

@@ -130,6 +130,35 @@ static double conditions_share(const struct order_graph *g, order_set a, order_s
     return share;
 }
 
+double order_sample_found(const struct order_sample *sample, order_set s)
+{
+    double found = 0;
+    for (int i = 0; i < sample->nsets; i++)
+        found += order_within(s, sample->sets[i]) ? sample->counts[i] : 0;
+    return found;
+}
+
+/* By how much more rows of s there are than averages say: by the sample of its largest table. */
+static double sampled_share(const struct order_graph *g, order_set s)
+{
+    const struct order_sample *best = NULL;
+    double share = 1;
+    for (int i = 0; i < g->nsamples; i++) {
+        const struct order_sample *x = &g->samples[i];
+        if ((s & order_of(x->relation)) &&
+            (!best || g->relations[x->relation].scanned > g->relations[best->relation].scanned))
+            best = x;
+    }
+    if (!best)
+        return 1;
+    for (order_set rest = s & best->of; rest; rest &= rest - 1) {
+        const struct order_relation *r = &g->relations[order_first(rest)];
+        share *= HD_MIN(1, r->rows / HD_MAX(1, r->scanned));
+    }
+    double found = order_sample_found(best, s & best->of), expected = share * best->size;
+    return HD_MAX(found, expected) < ORDER_SAMPLE_FEW ? 1 : HD_MAX(found, 0.5) / expected;
+}
+
 /* What a filter drops it drops once. */
 static double dropped_twice(const struct order_graph *g, order_set a, order_set b)
 {
@@ -283,7 +312,7 @@ void order_leaf(const struct order_graph *g, int relation, struct order_plan *ou
 {
     const struct order_relation *r = &g->relations[relation];
     *out = (struct order_plan){
-        .set = order_of(relation), .rows = r->rows, .cost = r->cost + pl_cost_scan(r->scanned), .driver = relation};
+        .set = order_of(relation), .rows = r->rows, .cost = r->cost + pl_cost_scan(r->scanned), .driver = relation, .sampled = 1};
 }
 
 /* Rows that must not be joined: a dependent relation, alone. */
@@ -299,7 +328,13 @@ static bool join_dependent(const struct order_graph *g, const struct order_plan 
     if (!order_within(r->needs, a->set))
         return false;
     double rows = HD_MAX(1, a->rows * r->share * conditions_share(g, a->set, b->set));
-    *out = (struct order_plan){a->set | b->set, rows, cost_dependent(g, a, b), a->driver, a, b, 0};
+    *out = (struct order_plan){.set = a->set | b->set,
+                               .rows = rows,
+                               .cost = cost_dependent(g, a, b),
+                               .driver = a->driver,
+                               .left = a,
+                               .right = b,
+                               .sampled = a->sampled};
     return true;
 }
 
@@ -313,7 +348,8 @@ bool order_join(const struct order_graph *g, const struct order_plan *a, const s
     uint64_t between = classes_between(g, a->set, b->set);
     double share = equal_share(g, between, a->set, b->set) * conditions_share(g, a->set, b->set);
     share *= dropped_twice(g, a->set, b->set) * dropped_twice(g, b->set, a->set);
-    double rows = HD_MAX(1, a->rows * b->rows * HD_MIN(1, share));
+    double sampled = sampled_share(g, a->set | b->set);
+    double rows = HD_MAX(1, a->rows * b->rows * HD_MIN(1, share * sampled / (a->sampled * b->sampled)));
     struct looking_up l = look_up(g, between, a, b, rows), r = look_up(g, between, b, a, rows);
     const struct order_plan *through = r.cost < l.cost ? b : a;
     struct looking_up *best = r.cost < l.cost ? &r : &l;
@@ -323,6 +359,7 @@ bool order_join(const struct order_graph *g, const struct order_plan *a, const s
                                .driver = best->keeps ? through->driver : -1,
                                .left = through,
                                .right = through == a ? b : a,
+                               .sampled = sampled,
                                .sieve = best->sieve};
     return true;
 }
