@@ -200,9 +200,9 @@ static bool comes_by(const struct order_class *c, const struct order_plan *p)
  * there, and makes the share `heavy` of p's rows, has more children than others. Children that lie
  * together are near those of the row before, if rows come in their order; else each column that is read is a miss. */
 static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe,
-                         double heavy)
+                         double found)
 {
-    double cost = 1e300, each = HD_MAX(m->children, m->heavy * heavy * r->scanned);
+    double cost = 1e300, each = HD_MAX(m->children, found);
     if (m->key)
         cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
     if (m->children < 0)
@@ -279,9 +279,11 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
     for (uint64_t s = b->left ? 0 : between; s; s &= s - 1) {
         const struct order_class *c = &g->classes[order_first(s)];
         const struct order_column *of = &c->of[order_first(b->set)];
+        const struct order_relation *r = &g->relations[order_first(b->set)];
         double distinct, heavy;
         distinct_of(c, p->set, &distinct, &heavy);
-        double cost = cost_index(&g->relations[order_first(b->set)], of, comes_by(c, p), p->rows, heavy);
+        double found = HD_MAX(of->heavy * heavy * r->scanned, rows * r->scanned / HD_MAX(1, r->rows) / p->rows);
+        double cost = cost_index(r, of, comes_by(c, p), p->rows, found);
         if (cost < best.cost)
             best = (struct looking_up){cost, of->key || !of->scattered, 0};
     }
