@@ -147,10 +147,11 @@ double pl_cost_extremes_reduced(double scanned, double build, double probe, doub
     return scanned * NS_SCAN + probe * NS_LOOKUP + probe * NS_KEEP + build * NS_TEST + build * share * NS_GROUP;
 }
 
-/* Half of what a row of a hashed grouping costs: groups may be dense. */
-bool pl_worth_reducing(double rows, double share, double scanned)
+/* Few groups may be dense, which costs half as much. */
+bool pl_worth_reducing(double rows, double groups, double share, double scanned)
 {
-    return rows * (1 - share) * (NS_GROUP / 2) > pl_cost_build(scanned, scanned * share, rows);
+    double ns = groups < NEAR_ROWS ? NS_GROUP / 2 : NS_GROUP;
+    return rows * (1 - share) * ns > pl_cost_build(scanned, scanned * share, rows);
 }
 
 /* ---- tiers of code on a CPU ---- */

@@ -55,9 +55,9 @@ bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 
-/* Whether a semi join that leaves `share` of the rows that are grouped, and is made by scanning `scanned` rows, costs less
- * than grouping the others. */
-bool pl_worth_reducing(double rows, double share, double scanned);
+/* Whether a semi join that leaves `share` of the rows that are grouped into so many groups, and is made by scanning
+ * `scanned` rows, costs less than grouping the others. */
+bool pl_worth_reducing(double rows, double groups, double share, double scanned);
 
 /* Grouping the whole build side by key, and only those rows whose key some probe row has. */
 double pl_cost_extremes(double scanned, double build, double probe);

@@ -261,8 +261,7 @@ static void sieve_by(const struct order_graph *g, const struct order_class *c, i
     if (!of->there || !of->key || of->hashed || r->dependent || share > few ||
         !pl_table_cached(of->distinct / 320, 0)) /* of bits in place of rows of 40 bytes */
         return;
-    double cost =
-        b->cost + pl_cost_build(r->scanned, r->rows, p->rows) + cost_made(m, HD_MAX(1, p->rows * share));
+    double cost = b->cost + pl_cost_build(r->scanned, r->rows, p->rows) + cost_made(m, HD_MAX(1, p->rows * share));
     if (cost < best->cost)
         *best = (struct looking_up){cost, true, order_of(x)};
 }
@@ -313,8 +312,11 @@ static double cost_dependent(const struct order_graph *g, const struct order_pla
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out)
 {
     const struct order_relation *r = &g->relations[relation];
-    *out = (struct order_plan){
-        .set = order_of(relation), .rows = r->rows, .cost = r->cost + pl_cost_scan(r->scanned), .driver = relation, .sampled = 1};
+    *out = (struct order_plan){.set = order_of(relation),
+                               .rows = r->rows,
+                               .cost = r->cost + pl_cost_scan(r->scanned),
+                               .driver = relation,
+                               .sampled = 1};
 }
 
 /* Rows that must not be joined: a dependent relation, alone. */

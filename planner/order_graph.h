@@ -78,7 +78,7 @@ struct order_sample {
     order_set of;
     int nsets;
     order_set *sets; /* that rows find, each once, */
-    int *counts;     /* and how many rows do */
+    int *counts; /* and how many rows do */
 };
 enum { ORDER_SAMPLE_FEW = 8 }; /* fewer rows than that tell nothing */
 
@@ -96,10 +96,10 @@ struct order_graph {
 struct order_plan {
     order_set set;
     double rows, cost; /* nanoseconds of one thread */
-    int driver;        /* the relation whose scan rows come from, in its order; -1: none */
+    int driver; /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
-    double sampled;    /* what samples say of its rows, in place of 1 that averages do */
-    order_set sieve;   /* a relation on the right whose keys rows on the left are looked up in first; 0: none */
+    double sampled; /* what samples say of its rows, in place of 1 that averages do */
+    order_set sieve; /* a relation on the right whose keys rows on the left are looked up in first; 0: none */
 };
 
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get

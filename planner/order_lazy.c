@@ -98,7 +98,8 @@ static bool is_worth_it(const struct lazy *l)
         share *= order_share_left(l->c, l->q, x);
         scanned += order_rows_scanned(l->q->plan, l->q->sources.v[x].orig);
     }
-    return share <= few && pl_worth_reducing(est_rows(l->c, inside->inputs[0]), share, scanned);
+    const double rows = est_rows(l->c, inside->inputs[0]);
+    return share <= few && pl_worth_reducing(rows, rows, share, scanned);
 }
 
 /* ---- below the grouping --------------------------------------------------------------------------------------------- */
