@@ -383,7 +383,8 @@ static int next_relation(const struct order_query *q, order_set s, order_set lef
     return inner >= 0 ? inner : dependent;
 }
 
-const struct order_plan *order_some_tree(const struct order_query *q, order_set s)
+/* Some tree over relations of the query; which one is cheapest is asked later. Dependent ones come last. */
+static const struct order_plan *some_tree(const struct order_query *q, order_set s)
 {
     struct order_plan *all = NULL;
     for (int r = next_relation(q, 0, s); r >= 0; r = next_relation(q, all->set, s & ~all->set)) {
@@ -415,5 +416,5 @@ struct fe_node *order_part(const struct order_query *q, order_set s, int n, stru
     for (int i = 0; i < q->sources.n; i++)
         part.sources.v[i].n = hd_dup(q->a, q->sources.v[i].orig, sizeof *root);
     order_filter_sources(&part);
-    return order_build(&part, order_some_tree(q, s), tell_nobody, NULL);
+    return order_build(&part, some_tree(q, s), tell_nobody, NULL);
 }
