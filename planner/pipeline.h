@@ -356,6 +356,8 @@ struct pl_options {
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
+    /* Called before planning reads other data for estimates; NULL: they are sound. */
+    int (*touch)(struct fe_table_part part, struct hd_err *err);
 };
 
 /* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */
