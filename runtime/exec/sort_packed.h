@@ -1,0 +1,14 @@
+/* Sorting rows by one word of 64 bits each: the bits in which keys differ, and behind them the row's number. */
+#ifndef HEDDLE_RUNTIME_EXEC_SORT_PACKED_H
+#define HEDDLE_RUNTIME_EXEC_SORT_PACKED_H
+
+#include "runtime/exec/sort.h"
+
+/* As rt_sort_rows, which it leaves the rows to where keys and numbers do not fit into words, or few rows are not worth it. */
+int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
+                   uint64_t count, unsigned char *out);
+/* Sorts n rows of which the keys are all that there is (the other fields are filled later), where they lie. *done: their
+ * keys fit into words, and so it has been done; else nothing has happened. */
+int rt_sort_in_place(struct rt_exec *x, const struct rt_sorter *o, unsigned char *rows, uint64_t n, bool *done);
+
+#endif
