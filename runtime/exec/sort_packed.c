@@ -31,6 +31,7 @@ struct cell {
 
 struct packed {
     struct rt_exec *x;
+    const struct rt_state *s; /* whose memory it is */
     const struct rt_sorter *o;
     unsigned char *rows, *out;
     uint64_t offset, count;
@@ -287,7 +288,7 @@ static int spread(struct spreading *s, bool *alike)
 {
     struct rt_exec *x = s->p->x;
     struct rt_block counts;
-    HD_TRY(rt_exec_block(x, s->p->o->s, s->cut.ntasks * DIGITS * sizeof *s->counts, true, &counts));
+    HD_TRY(rt_exec_block(x, s->p->s, s->cut.ntasks * DIGITS * sizeof *s->counts, true, &counts));
     s->counts = counts.p;
     int rc = rt_exec_parallel(x, s->cut.ntasks, count_words, s);
     place_buckets(s);
@@ -321,6 +322,13 @@ static int sort_words(struct packed *p, uint64_t begin, uint64_t n, int high)
         HD_TRY(sort_words(p, own.begin, own.cut.n, s.shift));
     }
     return 0;
+}
+
+int rt_sort_words(struct rt_exec *x, const struct rt_state *s, uint64_t *word, uint64_t *spare, uint64_t n, int low,
+                  int high)
+{
+    struct packed p = {.x = x, .s = s, .word = word, .spare = spare, .count = n, .number_bits = low};
+    return n ? sort_words(&p, 0, n, high) : 0;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -387,6 +395,7 @@ int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned 
 {
     bool done = false;
     struct packed p = {.x = x,
+                       .s = o->s,
                        .o = o,
                        .rows = (unsigned char *)(uintptr_t)rows,
                        .out = out,
@@ -414,7 +423,7 @@ static bool has_keys_alone(const struct rt_sorter *o)
 
 int rt_sort_in_place(struct rt_exec *x, const struct rt_sorter *o, unsigned char *rows, uint64_t n, bool *done)
 {
-    struct packed p = {.x = x, .o = o, .rows = rows, .count = n, .cut = rt_cut(x, n, TASK_MIN)};
+    struct packed p = {.x = x, .s = o->s, .o = o, .rows = rows, .count = n, .cut = rt_cut(x, n, TASK_MIN)};
     *done = false;
     return may_pack(x, o, n) && has_keys_alone(o) ? sort_all(&p, false, done) : 0;
 }

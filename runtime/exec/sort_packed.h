@@ -10,5 +10,9 @@ int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned 
 /* Sorts n rows of which the keys are all that there is (the other fields are filled later), where they lie. *done: their
  * keys fit into words, and so it has been done; else nothing has happened. */
 int rt_sort_in_place(struct rt_exec *x, const struct rt_sorter *o, unsigned char *rows, uint64_t n, bool *done);
+/* Sorts n words by their bits from `low` up to below `high`; words with the same ones stay in their order. spare: as many
+ * words; s is blamed if memory is refused. */
+int rt_sort_words(struct rt_exec *x, const struct rt_state *s, uint64_t *word, uint64_t *spare, uint64_t n, int low,
+                  int high);
 
 #endif
