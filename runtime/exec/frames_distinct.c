@@ -51,6 +51,11 @@ static size_t size_of(const struct distinct *d)
     return (size_t)rt_phys_size(field_of(d)->phys);
 }
 
+static bool is_xor(const struct distinct *d)
+{
+    return d->r->v->s->merge[d->field] == RT_MERGE_DISTINCT_XOR;
+}
+
 static void add(const struct distinct *d, void *to, const void *from)
 {
     hd_i128 wide, more;
@@ -60,7 +65,7 @@ static void add(const struct distinct *d, void *to, const void *from)
     case RT_I64:
         memcpy(&a, to, sizeof a);
         memcpy(&b, from, sizeof b);
-        a = d->r->v->s->merge[d->field] == RT_MERGE_DISTINCT_XOR ? a ^ b : (int64_t)((uint64_t)a + (uint64_t)b);
+        a = is_xor(d) ? a ^ b : (int64_t)((uint64_t)a + (uint64_t)b);
         memcpy(to, &a, sizeof a);
         return;
     case RT_I128:
@@ -87,23 +92,6 @@ static void add(const struct distinct *d, void *to, const void *from)
 static const unsigned char *value_of(const struct distinct *d, uint64_t row)
 {
     return rt_ranked_row(d->r, row) + d->r->v->s->fields[field_of(d)->frame->y].offset;
-}
-
-static void subtract(const struct distinct *d, void *to, const void *from)
-{
-    hd_i128 wide;
-    int64_t v;
-    if (d->r->v->s->merge[d->field] == RT_MERGE_DISTINCT_XOR) {
-        add(d, to, from);
-    } else if (field_of(d)->phys == RT_I64) {
-        memcpy(&v, from, sizeof v);
-        v = (int64_t)(-(uint64_t)v);
-        add(d, to, &v);
-    } else {
-        memcpy(&wide, from, sizeof wide);
-        wide = (hd_i128)(-(unsigned __int128)wide);
-        add(d, to, &wide);
-    }
 }
 
 /* ---- the tree of a level ---------------------------------------------------------------------------------------- */
@@ -136,38 +124,55 @@ static bool has_differences(const struct distinct *d)
     return !rt_phys_is_float(field_of(d)->phys);
 }
 
-static void sum_up(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
-{
-    const struct distinct *d = context;
-    hd_i128 sum = 0;
-    for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++) {
-        memcpy(node(d, 0, i), &sum, size_of(d));
-        add(d, &sum, value_of(d, d->r->m.at->row[i]));
+/* Of unsigned numbers of one width: sums of a task's values, what is in front of the task, and a difference. */
+#define DIFFERENCES(T, bits) \
+    static void sum_up_##bits(void *context, struct rt_worker *w HD_UNUSED, uint64_t task) \
+    { \
+        const struct distinct *d = context; \
+        T sum = 0, v, *to = (T *)(void *)d->sums; \
+        bool xor = is_xor(d); \
+        for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++) { \
+            to[i] = sum; \
+            memcpy(&v, value_of(d, d->r->m.at->row[i]), sizeof v); \
+            sum = xor ? sum ^ v : sum + v; \
+        } \
+        d->total[task] = (hd_i128)sum; \
+    } \
+    static void add_total_##bits(void *context, struct rt_worker *w HD_UNUSED, uint64_t task) \
+    { \
+        const struct distinct *d = context; \
+        T before = (T)d->total[task], *to = (T *)(void *)d->sums; \
+        bool xor = is_xor(d); \
+        for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++) \
+            to[i] = xor ? to[i] ^ before : to[i] + before; \
+    } \
+    static void add_difference_##bits(const struct distinct *d, uint64_t from, uint64_t to, void *sum) \
+    { \
+        const T *at = (const T *)(const void *)d->sums; \
+        T v; \
+        memcpy(&v, sum, sizeof v); \
+        v = is_xor(d) ? v ^ at[to] ^ at[from] : v + (at[to] - at[from]); \
+        memcpy(sum, &v, sizeof v); \
     }
-    d->total[task] = sum;
-}
-
-static void add_total(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
-{
-    const struct distinct *d = context;
-    for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++)
-        add(d, node(d, 0, i), &d->total[task]);
-}
+DIFFERENCES(uint64_t, 64)
+DIFFERENCES(unsigned __int128, 128)
+#undef DIFFERENCES
 
 /* A place more than there are codes has the sum of all. */
 static int make_prefixes(struct distinct *d)
 {
     hd_i128 sum = 0;
+    bool wide = size_of(d) == sizeof sum;
     d->cut = rt_cut(d->r->x, d->r->m.zeros, 1 << 12);
     d->total = HD_NEWN(&d->r->x->arena, hd_i128, d->cut.ntasks + 1);
-    HD_TRY(rt_exec_parallel(d->r->x, d->cut.ntasks, sum_up, d));
+    HD_TRY(rt_exec_parallel(d->r->x, d->cut.ntasks, wide ? sum_up_128 : sum_up_64, d));
     for (uint64_t task = 0; task < d->cut.ntasks; task++) {
         hd_i128 own = d->total[task];
         d->total[task] = sum;
         add(d, &sum, &own);
     }
     memcpy(node(d, 0, d->r->m.zeros), &sum, size_of(d));
-    return rt_exec_parallel(d->r->x, d->cut.ntasks, add_total, d);
+    return rt_exec_parallel(d->r->x, d->cut.ntasks, wide ? add_total_128 : add_total_64, d);
 }
 
 /* Of the codes without the level's bit, which are those of rows that have a value. */
@@ -196,8 +201,10 @@ static void add_nodes(const struct distinct *d, int level, uint64_t from, uint64
 static void add_places(const struct distinct *d, uint64_t from, uint64_t to, unsigned char *sum)
 {
     if (has_differences(d)) {
-        add(d, sum, node(d, 0, to));
-        subtract(d, sum, node(d, 0, from));
+        if (size_of(d) == sizeof(hd_i128))
+            add_difference_128(d, from, to, sum);
+        else
+            add_difference_64(d, from, to, sum);
         return;
     }
     for (int l = 0;; l++) {
