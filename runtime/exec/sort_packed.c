@@ -1,9 +1,10 @@
 /* Keys seldom use all bits of their types. Those in which rows differ are looked for first, in each of the four 32-bit
- * cells of the normalised keys (sort.h); if these together, and a row's number, have at most 64 bits, words of them are
- * sorted in place of entries of 24 bytes: by their first digit in which they differ, side by side on all threads, and then
+ * cells of the normalised keys (sort.h); as many of these as leave room for a row's number make a word, and words are
+ * sorted in place of entries of 24 bytes; rows that their words do not tell apart, which should be few, are sorted by all
+ * of their keys then. Words are sorted by their first digit in which they differ, side by side on all threads, and then
  * each bucket, which the cache holds, from the last digit on (Satish and others, Fast Sort on CPUs and GPUs: A Case for
  * Bandwidth Oblivious SIMD Sort, 2010, section 3.1, on why; Knuth, The Art of Computer Programming 3, 5.2.5). Where a row is
- * its keys alone it is made from its word, which needs no number. */
+ * its keys alone it is made from its word, which needs no number and must have all bits. */
 #include "runtime/exec/sort_packed.h"
 
 #include <string.h>
@@ -19,13 +20,16 @@ enum {
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
     FEW = 64,        /* words that are inserted one by one */
+    FEW_ROWS = 16,   /* rows likewise */
     UNEVEN = 16,     /* a bucket with more than this part of all words is for all threads, */
-    LARGE = 1 << 16  /* if it is larger than this */
+    LARGE = 1 << 16, /* if it is larger than this; and rows alike in their words that a thread sorts */
+    ALIKE = 2        /* if more than this part of all rows have others alike, entries tell more */
 };
 
-/* Bits of a cell in which rows differ, or that are below such a one: `bits` of them, at `shift` of the word. */
+/* Bits of a cell in which rows differ, or that are below such a one: the upper `bits` of them, at `shift` of the word, the
+ * lower `left_out`. */
 struct cell {
-    int bits, shift;
+    int bits, shift, left_out;
     uint32_t above; /* what all rows have above them */
 };
 
@@ -39,6 +43,10 @@ struct packed {
     _Atomic uint32_t some[CELLS], all[CELLS]; /* bits that are set in some row's cell, and in all */
     struct cell cell[CELLS];
     int number_bits, bits; /* of a row's number, of the whole word */
+    bool tells_all; /* words of different rows differ */
+    uint64_t *begin; /* [task]: its first word that is not alike with those in front; the last one: all words */
+    _Atomic uint64_t alike; /* rows whose words do not */
+    _Atomic bool many; /* some of which are too many for a thread */
     uint64_t *word, *spare;
 };
 
@@ -114,18 +122,27 @@ static int bits_of(uint64_t v)
     return v ? 64 - __builtin_clzll(v) : 0;
 }
 
-/* Where the cells are in a word; whether that has room for them. */
-static bool place_cells(struct packed *p, bool numbered)
+/* Where the cells are in a word, from the first key on. */
+static void place_cells(struct packed *p, bool numbered)
 {
-    p->bits = p->number_bits = numbered ? bits_of(p->cut.n - 1) : 0;
-    for (int k = CELLS - 1; k >= 0; k--) {
+    int left;
+    p->number_bits = numbered ? bits_of(p->cut.n - 1) : 0;
+    left = WORD_BITS - p->number_bits;
+    p->tells_all = p->o->rest == p->o->s->nsort;
+    for (int k = 0; k < CELLS; k++) {
         struct cell *c = &p->cell[k];
-        c->bits = bits_of(p->some[k] & ~p->all[k]);
-        c->shift = p->bits;
-        c->above = c->bits < 32 ? p->all[k] >> c->bits << c->bits : 0;
-        p->bits += c->bits;
+        int bits = bits_of(p->some[k] & ~p->all[k]);
+        c->above = bits < 32 ? p->all[k] >> bits << bits : 0;
+        c->bits = HD_MIN(bits, left);
+        c->left_out = bits - c->bits;
+        p->tells_all &= c->left_out == 0;
+        left -= c->bits;
     }
-    return p->bits <= WORD_BITS;
+    p->bits = p->number_bits;
+    for (int k = CELLS - 1; k >= 0; k--) {
+        p->cell[k].shift = p->bits;
+        p->bits += p->cell[k].bits;
+    }
 }
 
 static void add_rows(const struct packed *p, const unsigned char *row, uint64_t n, uint64_t *word)
@@ -136,7 +153,7 @@ static void add_rows(const struct packed *p, const unsigned char *row, uint64_t 
         cells_of(p->o, row, v);
         for (int k = 0; k < CELLS; k++)
             if (p->cell[k].bits)
-                word[i] |= (uint64_t)(v[k] ^ p->cell[k].above) << p->cell[k].shift;
+                word[i] |= (uint64_t)((v[k] ^ p->cell[k].above) >> p->cell[k].left_out) << p->cell[k].shift;
     }
 }
 
@@ -144,9 +161,9 @@ static void add_cell(const struct packed *p, int k, const unsigned char *row, ui
 {
     size_t stride = (size_t)p->o->s->stride;
     uint32_t above = p->cell[k].above;
-    int shift = p->cell[k].shift;
+    int shift = p->cell[k].shift, left_out = p->cell[k].left_out;
     for (uint64_t i = 0; i < n; i++, row += stride)
-        word[i] |= (uint64_t)(load_cell(p, k, row) ^ above) << shift;
+        word[i] |= (uint64_t)((load_cell(p, k, row) ^ above) >> left_out) << shift;
 }
 
 static void make_words(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -331,6 +348,106 @@ int rt_sort_words(struct rt_exec *x, const struct rt_state *s, uint64_t *word, u
     return n ? sort_words(&p, 0, n, high) : 0;
 }
 
+/* ---- words alike ------------------------------------------------------------------------------------------------- */
+
+static const unsigned char *row_of(const struct packed *p, uint64_t word)
+{
+    return p->rows + (word & ((UINT64_C(1) << p->number_bits) - 1)) * (size_t)p->o->s->stride;
+}
+
+static bool is_before(const struct packed *p, uint64_t a, uint64_t b)
+{
+    return rt_sort_compare_keys(p->o, 0, p->o->s->nsort, row_of(p, a), row_of(p, b)) < 0;
+}
+
+static void sift_down(const struct packed *p, uint64_t *v, uint64_t i, uint64_t n)
+{
+    uint64_t x = v[i];
+    for (uint64_t c; (c = 2 * i + 1) < n; i = c) {
+        c += c + 1 < n && is_before(p, v[c], v[c + 1]);
+        if (!is_before(p, x, v[c]))
+            break;
+        v[i] = v[c];
+    }
+    v[i] = x;
+}
+
+static void sort_by_keys(const struct packed *p, uint64_t *v, uint64_t n)
+{
+    for (uint64_t i = 1; i < n && n <= FEW_ROWS; i++) {
+        uint64_t x = v[i], k = i;
+        for (; k > 0 && is_before(p, x, v[k - 1]); k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+    if (n <= FEW_ROWS)
+        return;
+    for (uint64_t i = n / 2; i-- > 0;)
+        sift_down(p, v, i, n);
+    for (uint64_t i = n; i-- > 1;) {
+        uint64_t last = v[i];
+        v[i] = v[0];
+        v[0] = last;
+        sift_down(p, v, 0, i);
+    }
+}
+
+static bool are_alike(const struct packed *p, uint64_t i, uint64_t k)
+{
+    return p->word[i] >> p->number_bits == p->word[k] >> p->number_bits;
+}
+
+/* Behind the words that are alike with word i and in front of `limit`. */
+static uint64_t alike_end(const struct packed *p, uint64_t i, uint64_t limit)
+{
+    uint64_t end = i + 1;
+    while (end < limit && are_alike(p, i, end))
+        end++;
+    return end;
+}
+
+/* Words of a task are those that begin among its own; whom they are alike with is looked at before anybody moves. */
+static void count_alike(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct packed *p = context;
+    uint64_t i = task * p->cut.size, end = rt_cut_end(&p->cut, task), alike = 0;
+    while (i > 0 && i < p->cut.n && are_alike(p, i, i - 1))
+        i++;
+    p->begin[task] = i;
+    for (uint64_t to; i < end; i = to) {
+        to = alike_end(p, i, HD_MIN(p->cut.n, i + LARGE));
+        alike += to - i > 1 ? to - i : 0;
+        if (to - i < LARGE)
+            continue;
+        atomic_store(&p->many, true);
+        return;
+    }
+    atomic_fetch_add(&p->alike, alike);
+}
+
+static void sort_alike(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    struct packed *p = context;
+    uint64_t end = p->begin[task + 1];
+    for (uint64_t i = p->begin[task], to; i < end; i = to) {
+        to = alike_end(p, i, end);
+        if (to - i > 1)
+            sort_by_keys(p, p->word + i, to - i);
+    }
+}
+
+/* *done: they are in order. */
+static int tell_apart(struct packed *p, bool *done)
+{
+    if (p->tells_all)
+        return 0;
+    p->begin = HD_NEWN(&p->x->arena, uint64_t, p->cut.ntasks + 1);
+    p->begin[p->cut.ntasks] = p->cut.n;
+    HD_TRY(rt_exec_parallel(p->x, p->cut.ntasks, count_alike, p));
+    *done = !p->many && p->alike <= p->cut.n / ALIKE;
+    return *done && p->alike ? rt_exec_parallel(p->x, p->cut.ntasks, sort_alike, p) : 0;
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void gather_rows(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
@@ -370,24 +487,27 @@ static int sort_all(struct packed *p, bool numbered, bool *done)
     for (int k = 0; k < CELLS; k++)
         p->all[k] = UINT32_MAX;
     HD_TRY(rt_exec_parallel(x, p->cut.ntasks, find_bits, p));
-    *done = place_cells(p, numbered);
+    place_cells(p, numbered);
+    *done = numbered || p->tells_all;
     if (!*done)
         return 0;
-    HD_TRY(rt_exec_block(x, p->o->s, 2 * n * sizeof *p->word, false, &memory));
+    HD_TRY(rt_exec_block(x, p->s, 2 * n * sizeof *p->word, false, &memory));
     p->word = memory.p;
     p->spare = p->word + n;
     int rc = rt_exec_parallel(x, p->cut.ntasks, make_words, p);
     rc = rc ? rc : sort_words(p, 0, n, p->bits);
+    rc = rc ? rc : tell_apart(p, done);
     p->cut = rt_cut(x, p->count, TASK_MIN);
-    rc = rc ? rc : rt_exec_parallel(x, p->cut.ntasks, numbered ? gather_rows : make_rows, p);
+    if (rc == 0 && *done)
+        rc = rt_exec_parallel(x, p->cut.ntasks, numbered ? gather_rows : make_rows, p);
     rt_block_free(&x->memory, &memory);
     return rc;
 }
 
-/* Keys that the entry has whole, of more rows than tasks and tables are worth, and memory for their words. */
-static bool may_pack(const struct rt_exec *x, const struct rt_sorter *o, uint64_t n)
+/* More rows than tasks and tables are worth, and memory for their words. */
+static bool may_pack(const struct rt_exec *x, uint64_t n)
 {
-    return n >= ROWS_MIN && o->rest == o->s->nsort && 2 * n * sizeof(uint64_t) <= rt_memory_left(&x->memory);
+    return n >= ROWS_MIN && 2 * n * sizeof(uint64_t) <= rt_memory_left(&x->memory);
 }
 
 int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
@@ -402,7 +522,7 @@ int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned 
                        .offset = offset,
                        .count = count,
                        .cut = rt_cut(x, n, TASK_MIN)};
-    if (may_pack(x, o, n) && count)
+    if (may_pack(x, n) && count)
         HD_TRY(sort_all(&p, true, &done));
     return done ? 0 : rt_sort_rows(x, o, rows, n, offset, count, out);
 }
@@ -425,5 +545,5 @@ int rt_sort_in_place(struct rt_exec *x, const struct rt_sorter *o, unsigned char
 {
     struct packed p = {.x = x, .s = o->s, .o = o, .rows = rows, .count = n, .cut = rt_cut(x, n, TASK_MIN)};
     *done = false;
-    return may_pack(x, o, n) && has_keys_alone(o) ? sort_all(&p, false, done) : 0;
+    return may_pack(x, n) && has_keys_alone(o) ? sort_all(&p, false, done) : 0;
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/exec/sort.h"
 
-/* As rt_sort_rows, which it leaves the rows to where keys and numbers do not fit into words, or few rows are not worth it. */
+/* As rt_sort_rows, which gets the rows that words do not tell apart well, or that are too few. */
 int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
                    uint64_t count, unsigned char *out);
 /* Sorts n rows of which the keys are all that there is (the other fields are filled later), where they lie. *done: their

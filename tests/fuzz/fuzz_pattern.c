@@ -130,7 +130,8 @@ static bool matches(struct piece p, struct piece s, char escape, bool fold)
             if (what == '%')
                 next[k] = now[k] || (k > 0 && next[k - 1]);
             else
-                next[k] = k > 0 && now[k - 1] && (what == '_' || (fold ? lower(s.s[k - 1]) == lower(c) : s.s[k - 1] == c));
+                next[k] =
+                    k > 0 && now[k - 1] && (what == '_' || (fold ? lower(s.s[k - 1]) == lower(c) : s.s[k - 1] == c));
         bool *turned = now;
         now = next;
         next = turned;
