@@ -504,10 +504,10 @@ static int sort_all(struct packed *p, bool numbered, bool *done)
     return rc;
 }
 
-/* More rows than tasks and tables are worth, and memory for their words. */
-static bool may_pack(const struct rt_exec *x, uint64_t n)
+/* More rows than tasks and tables are worth, and memory for `bytes` of each. */
+static bool may_pack(const struct rt_exec *x, uint64_t n, size_t bytes)
 {
-    return n >= ROWS_MIN && 2 * n * sizeof(uint64_t) <= rt_memory_left(&x->memory);
+    return n >= ROWS_MIN && n * bytes <= rt_memory_left(&x->memory);
 }
 
 int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned char *rows, uint64_t n, uint64_t offset,
@@ -522,7 +522,7 @@ int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned 
                        .offset = offset,
                        .count = count,
                        .cut = rt_cut(x, n, TASK_MIN)};
-    if (may_pack(x, n) && count)
+    if (may_pack(x, n, 2 * sizeof(struct rt_sort_entry)) && count) /* else rows are to be moved in turn (rt_sort_rows) */
         HD_TRY(sort_all(&p, true, &done));
     return done ? 0 : rt_sort_rows(x, o, rows, n, offset, count, out);
 }
@@ -545,5 +545,5 @@ int rt_sort_in_place(struct rt_exec *x, const struct rt_sorter *o, unsigned char
 {
     struct packed p = {.x = x, .s = o->s, .o = o, .rows = rows, .count = n, .cut = rt_cut(x, n, TASK_MIN)};
     *done = false;
-    return may_pack(x, n) && has_keys_alone(o) ? sort_all(&p, false, done) : 0;
+    return may_pack(x, n, 2 * sizeof(uint64_t)) && has_keys_alone(o) ? sort_all(&p, false, done) : 0;
 }
