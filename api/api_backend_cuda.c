@@ -307,6 +307,7 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .on_device = api_gpu_execute_device,
     .wait = api_gpu_wait,
+    .memory_of = api_gpu_memory,
     .release = release,
     .report = report,
     .memory = memory,

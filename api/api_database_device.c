@@ -6,7 +6,7 @@
 #include "api/api_internal.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
-#include "runtime/io/arrow_table.h"
+#include "runtime/io/arrow_device.h"
 
 /* ---- arrays of the host --------------------------------------------------------------------- */
 
@@ -252,6 +252,7 @@ static int register_device(heddle_database *db, const char *name, struct ArrowSc
                            struct ArrowDeviceArray *array, struct hd_err *err)
 {
     struct rt_memtable *mem;
+    struct rt_device_memory memory;
     if (!schema->release || !array->array.release)
         return HD_FAIL(err, USER, name, "the schema or the array was released before");
     if (array->device_type == ARROW_DEVICE_CPU)
@@ -263,7 +264,8 @@ static int register_device(heddle_database *db, const char *name, struct ArrowSc
     HD_TRY(api_table_name_check(name, err));
     if (array->sync_event)
         HD_TRY(api_backends_wait(db->context, array->sync_event, err));
-    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->device, &mem, err));
+    HD_TRY(api_backends_memory(db->context, &memory, err));
+    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->device, &memory, &mem, err));
     int rc = use_table(db, mem, err);
     if (rc != 0)
         rt_memtable_free(mem);

@@ -23,7 +23,9 @@ void api_gpu_forget(heddle_context *c, const struct fe_table *t);
 /* Members of a JSON object: driver, devices, NVRTC, and why they are missing. */
 void api_gpu_info(struct hd_strbuf *b);
 /* Waits for another library's event. */
+struct rt_device_memory;
 int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err);
+int api_gpu_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
 /* Executes; the rows become columns on the GPU. */
 int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
 
