@@ -357,6 +357,7 @@ const struct api_backend api_backend_cuda = {
     .on_device = api_gpu_execute_device,
     .wait = api_gpu_wait,
     .warm = api_gpu_warm,
+    .memory_of = api_gpu_memory,
     .release = release,
     .report = report,
     .memory = memory,

@@ -107,6 +107,7 @@ const char *cu_to_f32(struct cu_unit *u, const struct pl_expr *e, const char *x)
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_try_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */

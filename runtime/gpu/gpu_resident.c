@@ -215,6 +215,12 @@ static struct key key_of(const struct rt_arg *a)
     return (struct key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
 }
 
+/* Columns of a table of the device are there, and not ours; dictionaries are the host's. */
+static bool is_lent(const struct rt_arg *a)
+{
+    return a->table->device && rt_arg_object(a->kind) != RT_OBJECT_DICT;
+}
+
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = part_of(a);
@@ -223,7 +229,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
     *address = 0;
     if (!part.p)
         return 0;
-    if (a->table->device) { /* it is there, and not ours */
+    if (is_lent(a)) {
         *address = (uint64_t)(uintptr_t)part.p;
         return 0;
     }
@@ -239,7 +245,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
 uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 {
     struct part part = part_of(a);
-    return part.p && !a->table->device ? part.padded : 0;
+    return part.p && !is_lent(a) ? part.padded : 0;
 }
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)

@@ -482,4 +482,17 @@ struct hdd_column_args {
     hdd_u32 width;
 };
 
+// ---- finish_import.cu ----------------------------------------------------------------------
+
+// A column of Arrow's layout, from row 0 on, that becomes one of the store's.
+struct hdd_import_args {
+    hdd_u64 from, valid, n; // bits, offsets (one more than rows) or indices; bitmap, 0: all are there; rows
+    hdd_u64 strings; // bytes that offsets count
+    hdd_u64 codes; // of a dictionary's entries: 32 bits each, -1 NULL
+    hdd_u64 to, bases; // bytes, 32-bit ends or codes; 64 bits per block of ends
+    hdd_u64 bits, nulls; // of codes: bitmap, how many are NULL
+    hdd_u64 bad; // the smallest row that is wrong, 64 bits
+    hdd_u32 nentries, blocks, width, is_signed, utf8;
+};
+
 #endif
