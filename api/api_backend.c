@@ -73,7 +73,11 @@ int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out
     for (size_t i = 0; i < HD_COUNT(backends); i++)
         if (backends[i]->warm)
             return backends[i]->warm(c, arch, out, err);
-    return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
+    const struct absent *a = absents;
+    while (a->name && strcmp(a->name, "cuda") != 0)
+        a++;
+    HD_ASSERT(a->name);
+    return refuse(a, "warm", err);
 }
 
 int api_backends_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err)

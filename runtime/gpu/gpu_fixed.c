@@ -55,6 +55,10 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
     return true;
 }
 
+/* Where fewer or more rows come than were expected, by this factor, other kernels are asked for as well: whoever waits for
+ * one in the middle of an execution waits longer than another source takes that is compiled beside the others. */
+enum { MISTAKEN = 100 };
+
 struct needs {
     bool merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search, frames,
         frames_of, frames_ranked, frames_distinct, top, text;
@@ -66,7 +70,9 @@ struct needs {
     X(n.radix, "finish_radix") \
     X(n.select, "finish_select") \
     X(n.sort, "finish_sort") \
+    X(n.pack, "finish_masks") \
     X(n.pack, "finish_pack") \
+    X(n.hash, "finish_hash_group") \
     X(n.hash, "finish_hash") \
     X(n.window, "finish_window") \
     X(n.string, "finish_string") \
@@ -139,9 +145,9 @@ static void add_many(struct needs *n, const struct rt_state *s, double rows)
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
     bool many = rows > HDD_RANK_MAX && rt_state_wanted_rows(s) > HDD_RANK_MAX / 8; /* as gpu_order.c has it */
-    n->pack |= rows > RT_ORDER_AT_ONCE;
+    n->pack |= rows > RT_ORDER_AT_ONCE / MISTAKEN;
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
-    n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0 || s->sorted;
+    n->sort |= rows <= (double)HDD_RANK_MAX * MISTAKEN || s->limit >= 0 || s->sorted;
     if (many)
         add_many(n, s, rows);
 }
@@ -218,7 +224,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
 {
     struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
-    n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE);
+    n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE / MISTAKEN);
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, &spec->states[i], expected(spec, i), info);
     for (int i = 0; i < spec->nstates && any_rows; i++) {
