@@ -4,10 +4,10 @@
 #define HDD_PROBE_CUH
 
 #include "hd/hash.cuh"
-#include "hd/load.cuh"
 #include "hd/range.cuh"
 #include "hd/run.cuh"
 #include "hd/slot.cuh"
+#include "hd/stored.cuh"
 #include "hd/value.cuh"
 
 // As the index of an array: a NULL is an index that no array has.

@@ -5,8 +5,8 @@
 #define HDD_SORTED_CUH
 
 #include "hd/hash.cuh"
-#include "hd/load.cuh"
 #include "hd/range.cuh"
+#include "hd/stored.cuh"
 
 // ---- words ---------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 #ifndef HDD_TILE_CUH
 #define HDD_TILE_CUH
 
-#include "hd/load.cuh"
 #include "hd/machine.cuh"
+#include "hd/stored.cuh"
 
 constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS;        // of a lane
 constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
