@@ -184,8 +184,8 @@ struct fe_window_said {
     const struct fe_expr *arg, *by; /* or NULL */
     const struct fe_expr *n; /* of ntile, nth_value; of lag and lead: their offset; or NULL */
     const struct fe_expr *other; /* the default of lag and lead, or NULL */
-    bool ignore_nulls, framed, excludes;
-    bool ranked; /* by ranks of its argument: quantiles, and functions of distinct values */
+    const struct fe_expr *q; /* of quantiles, or NULL */
+    bool ignore_nulls, framed, excludes, distinct;
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_frame_unit unit;
     struct fe_frame_end start, end;
@@ -204,6 +204,7 @@ struct fe_window {
     struct fe_window_column *columns;
     int nsaid; /* those that the plan has, in its order; the projection above has a column for each */
     struct fe_window_said *said;
+    const struct fe_node *over; /* whose columns these are about: the node's input, but for ranks that it adds */
 };
 
 struct fe_node {

@@ -357,6 +357,7 @@ static int ranked(struct fw_reading *x, const struct fe_json *v, enum function f
     if (functions[fn].q)
         HD_TRY(fe_read_fraction(x->r, v, &x->scope, &g));
     bool count = fn == APPROX_COUNT_DISTINCT;
+    x->w->said[x->w->nsaid - 1].q = g.q;
     struct fw_ranked a = {.fn = count ? FE_AGG_COUNT : g.fn, .distinct = distinct || count, .arg = arg, .q = g.q};
     a.rank = fw_rank_of(x, arg);
     return fw_ranked(x, f, &a, out);
@@ -404,7 +405,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
                                            : functions[fn].offset ? step
                                                                   : NULL,
                                       .ignore_nulls = ignore,
-                                      .ranked = is_ranked(fn, distinct)});
+                                      .distinct = distinct});
     if (is_ranked(fn, distinct))
         return ranked(x, v, fn, distinct, &f, arg, out);
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
@@ -553,7 +554,7 @@ static int read_window(struct fe_plan_reader *r, const struct fe_json *v, const 
     x.n->inputs[0] = in;
     x.scope = (struct fe_scope){in->ncols, cols, NULL};
     x.nkept = in->ncols;
-    *x.w = (struct fe_window){.nvalues = 0};
+    *x.w = (struct fe_window){.over = in};
     x.n->u.sort.window = x.w;
     HD_TRY(fe_read_order(r, &w->at, "partition", &x.scope, x.n));
     bool ordered = x.n->u.sort.nstated > x.n->u.sort.ngroup;

@@ -230,7 +230,6 @@ static int add_months(struct literal *l, const struct fe_json *v)
 
 static int add_days(struct literal *l, const struct fe_json *v)
 {
-    const int64_t day = INT64_C(86400000000);
     int64_t days = 0, seconds = 0, micros = 0, precision = 0, rest = 0;
     HD_TRY(fe_json_opt_int(v, "days", INT32_MIN, INT32_MAX, &days));
     HD_TRY(fe_json_opt_int(v, "seconds", INT32_MIN, INT32_MAX, &seconds));
@@ -239,9 +238,8 @@ static int add_days(struct literal *l, const struct fe_json *v)
     HD_TRY(scaled_micros(l, v, "subseconds", precision, &rest));
     if (rest > INT64_MAX / 4 || rest < INT64_MIN / 4)
         return fe_json_fail(v, "expected a shorter interval");
-    micros += seconds * 1000000 + rest;
-    l->interval.days = days + micros / day; /* a date takes whole days */
-    l->interval.micros = micros % day;
+    l->interval.days = days;
+    l->interval.micros = micros + seconds * 1000000 + rest;
     return 0;
 }
 
@@ -251,9 +249,13 @@ static int months(struct literal *l)
     return keep_interval(l);
 }
 
+/* A date takes whole days, which some producers have in seconds. */
 static int days(struct literal *l)
 {
+    const int64_t day = INT64_C(86400000000);
     HD_TRY(add_days(l, l->v));
+    l->interval.days += l->interval.micros / day;
+    l->interval.micros %= day;
     return keep_interval(l);
 }
 

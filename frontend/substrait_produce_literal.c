@@ -4,6 +4,7 @@
 
 #include "frontend/substrait_binary.h"
 #include "frontend/substrait_produce.h"
+#include "runtime/base/interval.h"
 
 typedef struct cJSON *literal_rule(struct sp *p, const struct fe_value *v);
 
@@ -68,6 +69,23 @@ static struct cJSON *micros(struct sp *p, const struct fe_value *v)
     return out;
 }
 
+/* Months, days and microseconds, as they are kept. Seconds beyond 32 bits are left to the other number. */
+static struct cJSON *interval(struct sp *p, const struct fe_value *v)
+{
+    const struct hd_interval i = hd_interval_unpack(v->i);
+    struct cJSON *out = fe_make_object(p->arena), *months = fe_make_object(p->arena), *days = fe_make_object(p->arena);
+    fe_put(months, "months", fe_make_number(p->arena, (double)i.months));
+    fe_put(days, "days", fe_make_number(p->arena, (double)i.days));
+    fe_put(days, "precision", fe_make_number(p->arena, 6));
+    const int64_t second = 1000000, seconds = i.micros / second;
+    bool fits = seconds >= INT32_MIN && seconds <= INT32_MAX;
+    fe_put(days, "seconds", fe_make_number(p->arena, fits ? (double)seconds : 0));
+    fe_put(days, "subseconds", number_text(p, fits ? i.micros % second : i.micros));
+    fe_put(out, "intervalYearToMonth", months);
+    fe_put(out, "intervalDayToSecond", days);
+    return out;
+}
+
 static const struct kind {
     const char *type, *short_name, *literal;
     literal_rule *rule;
@@ -91,7 +109,7 @@ int sp_type(struct sp *p, struct hd_type t, bool nullable, const char *path, str
     if (t.kind == HD_DECIMAL) {
         fe_put(of, "precision", fe_make_number(p->arena, t.precision));
         fe_put(of, "scale", fe_make_number(p->arena, t.scale));
-    } else if (k->rule == micros) {
+    } else if (k->rule == micros || k->rule == interval) {
         fe_put(of, "precision", fe_make_number(p->arena, 6));
     }
     fe_put(of, "nullability", fe_make_string(p->arena, nullable ? "NULLABILITY_NULLABLE" : "NULLABILITY_REQUIRED"));

@@ -76,7 +76,7 @@ static int put_frame(struct sp *p, const struct fe_window_said *f, struct cJSON 
 
 static int put_arguments(struct sp *p, const struct fe_window_said *f, struct cJSON *call)
 {
-    const struct fe_expr *all[] = {f->arg, f->by, f->n, f->other}, *given[4];
+    const struct fe_expr *all[] = {f->arg, f->by, f->n, f->other, f->q}, *given[5];
     struct cJSON *args = fe_make_list(p->arena), *x = NULL;
     int n = 0;
     for (size_t i = 0; i < HD_COUNT(all); i++)
@@ -107,14 +107,15 @@ static int put_keys(struct sp *p, const struct fe_node *w, int nkeys, struct cJS
     return 0;
 }
 
-static int finish_call(struct sp *p, const struct fe_column *c, const char *path, struct cJSON *call,
+static int finish_call(struct sp *p, const struct fe_column *c, const char *path, bool distinct, struct cJSON *call,
                        struct cJSON **out)
 {
     struct cJSON *type = NULL;
     HD_TRY(sp_type(p, c->type, c->nullable, path, &type));
     fe_put(call, "phase", fe_make_string(p->arena, "AGGREGATION_PHASE_INITIAL_TO_RESULT"));
     fe_put(call, "outputType", type);
-    fe_put(call, "invocation", fe_make_string(p->arena, "AGGREGATION_INVOCATION_ALL"));
+    fe_put(call, "invocation",
+           fe_make_string(p->arena, distinct ? "AGGREGATION_INVOCATION_DISTINCT" : "AGGREGATION_INVOCATION_ALL"));
     *out = fe_make_object(p->arena);
     fe_put(*out, "windowFunction", call);
     return 0;
@@ -131,7 +132,7 @@ static int function(struct sp *p, const struct fe_node *w, const struct fe_windo
     HD_TRY(put_keys(p, w, f->ties ? w->u.sort.nkeys : w->u.sort.nstated, call));
     if (f->framed)
         HD_TRY(put_frame(p, f, call));
-    return finish_call(p, c, f->path, call, out);
+    return finish_call(p, c, f->path, f->distinct, call, out);
 }
 
 int sp_window(struct sp *p, const struct fe_node *n, struct cJSON **out)
@@ -139,13 +140,9 @@ int sp_window(struct sp *p, const struct fe_node *n, struct cJSON **out)
     const struct fe_node *w = n->inputs[0];
     const struct fe_window *win = w->u.sort.window;
     struct cJSON *body, *input = NULL, *exprs = fe_make_list(p->arena), *x = NULL;
-    for (int i = 0; i < win->nsaid; i++)
-        if (win->said[i].ranked)
-            return sp_refuse(p, win->said[i].path, "%s of this kind over a frame is not written as Substrait",
-                             win->said[i].fn);
-    HD_TRY(p->rel(p, w->inputs[0], &input));
+    HD_TRY(p->rel(p, win->over, &input));
     for (int i = 0; i < win->nsaid; i++) {
-        HD_TRY(function(p, w, &win->said[i], &n->cols[w->inputs[0]->ncols + i], &x));
+        HD_TRY(function(p, w, &win->said[i], &n->cols[win->over->ncols + i], &x));
         fe_push(exprs, x);
     }
     *out = sp_new_rel(p, "project", input, &body);
@@ -190,7 +187,7 @@ int sp_top(struct sp *p, const struct fe_node *n, struct cJSON **out)
     fe_put(call, "functionReference",
            fe_make_number(p->arena, sp_find_aggregate(p, keep ? "rank" : "row_number", 0, NULL)));
     HD_TRY(put_keys(p, n, keep ? n->u.sort.nstated : n->u.sort.nkeys, call));
-    HD_TRY(finish_call(p, &number, n->path, call, &x));
+    HD_TRY(finish_call(p, &number, n->path, false, call, &x));
     fe_push(exprs, x);
     *out = sp_new_rel(p, "project", *out, &body);
     fe_put(body, "expressions", exprs);

@@ -52,6 +52,7 @@ void rt_memtable_free(struct rt_memtable *m)
         free(m->buffers[i]);
     for (int c = 0; m->entries && c < m->table.ncols; c++)
         rt_memtable_free(m->entries[c]);
+    free(m->entries);
     if (m->memory.release)
         m->memory.release(m->memory.self);
     rt_scratch_free(m->scratch);

@@ -4,6 +4,7 @@ Usage: test_sql.py DATABASE (TPC-H at scale factor 0.01)
 """
 import datetime
 import itertools
+import math
 import pathlib
 import sqlite3
 import sys
@@ -56,6 +57,14 @@ class Tpch(unittest.TestCase):
                 self.assertEqual(self.con.run(form).fetchall(), want)
         with self.assertRaises(heddle.UserError):
             self.con.run(made[:-9])
+
+    def test_casts_that_give_null(self):
+        con = heddle.connect()
+        con.register("t", {"s": ["7", "x", None, "3000000000"], "f": [1.5, 1e30, math.nan, None]})
+        self.assertEqual(con.sql("select try_cast(s as int) i, try_cast(s as bigint) b, try_cast(f as decimal(5,1)) d from t").fetchall(),
+                         [(7, 7, Decimal("1.5")), (None, None, None), (None, None, None), (None, 3000000000, None)])
+        with self.assertRaisesRegex(heddle.ExecutionError, "'x' is not a value"):
+            con.sql("select cast(s as bigint) from t").fetchall()
 
     def test_explain_takes_sql(self):
         self.assertIn("scan lineitem", self.con.explain(Q6))

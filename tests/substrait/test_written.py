@@ -92,6 +92,17 @@ class Written(Case):
             self.assertIn(name, names)
         self.assertIn("extension:io.heddle:functions", {u["urn"] for u in plan["extensionUrns"]})
 
+    def test_intervals(self):
+        texts = ["interval '1 year 2 months 3 days -04:05:06.789'", "make_interval(a, -a, 1)", "interval '1' month < make_interval(0, a, 0)",
+                 "timestamp '2024-01-31 10:00:00' + make_interval(a, 0, 1)", "make_interval(a, 0, 0) + interval '2 days'", "cast('1 day' as interval)",
+                 "make_interval(1, 2, 3) * a", "cast(make_interval(a, 1, 1) as string)", "interval_days(interval '3 days')", "case when a > 1 then interval '-1' month end",
+                 "try_cast(s as interval)"]
+        made = {"op": "project", "input": T, "exprs": [{"expr": t, "as": f"c{i}"} for i, t in enumerate(texts)]}
+        self.again(made)
+        self.again({"op": "values", "columns": [{"name": "v", "type": "interval"}], "rows": [["1 month -1 day"], [None], ["00:00:00.000001"], ["1 day 48:00:01"], ["-900000:00:00.5"]]})
+        self.again({"op": "aggregate", "input": made, "keys": ["c1"], "aggs": [{"fn": "max", "arg": "c4", "as": "m"}, {"fn": "count", "as": "n"}]})
+        self.again({"op": "sort", "input": made, "keys": ["c1", {"expr": "c9", "desc": True}]})
+
     def test_joins(self):
         for kind in ("inner", "left", "right", "full", "semi", "anti", "mark"):
             node = {"op": "join", "kind": kind, "left": T, "right": U, "on": [["a", "k"]]}
@@ -140,6 +151,11 @@ class Written(Case):
                       {"fn": "nth_value", "arg": "s", "n": 2, "as": "second"}, {"fn": "first_value", "arg": "s", "as": "f1"}]
         functions += [{"fn": "sum", "arg": "a", "frame": f, "as": f"w{i}", "filter": "s <> 'one'"} for i, f in enumerate(frames)]
         self.again({"op": "window", "input": T, "partition": [{"expr": "a > 1"}], "order": ["a"], "functions": functions})
+        ranked = [{"fn": "median", "arg": "x", "as": "m"}, {"fn": "quantile_disc", "arg": "x", "q": "0.25", "as": "q"},
+                  {"fn": "quantile_cont", "arg": "a", "q": "0.9", "as": "c", "frame": frames[0]}, {"fn": "sum", "arg": "a", "distinct": True, "as": "t"},
+                  {"fn": "count", "arg": "s", "distinct": True, "as": "d", "frame": frames[1], "filter": "a > 1"},
+                  {"fn": "approx_count_distinct", "arg": "s", "as": "e"}, {"fn": "rank", "as": "r"}]
+        self.again({"op": "window", "input": T, "partition": [{"expr": "a > 1"}], "order": ["a"], "functions": ranked})
         self.again({"op": "window", "input": T, "functions": [{"fn": "max", "arg": "s", "as": "m"},
                     {"fn": "row_number", "order": [{"expr": "a", "desc": True}], "as": "r"}]})
         days = {"op": "project", "input": T, "exprs": ["a", {"expr": "date '2024-01-30' + interval (a) day", "as": "d"}]}
