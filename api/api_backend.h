@@ -15,7 +15,9 @@ struct rt_gpu_columns;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
-    struct ArrowArrayStream *stream; /* on the host */
+    struct ArrowArrayStream *stream; /* on the host; with `parts` so many of them */
+    int parts; /* not 0: part k has the rows whose result column `by`, an integer, is k */
+    int by;
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
 };
 
@@ -61,6 +63,10 @@ struct api_backend {
     void (*close_engine)(struct api_engine *e);
     /* What takes long before the first execution, and can be done behind others; NULL: nothing does. */
     const struct api_late *late;
+    /* How many devices this machine has; whether one that a context uses was lost, and that was not seen to yet. NULL: it is
+     * the host. */
+    int (*devices)(void);
+    bool (*lost)(struct api_engine *e, int slot);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */
@@ -79,6 +85,9 @@ int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_e
 void api_backends_quit(struct api_engine *e);
 void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
+/* Of the backend with devices: how many there are. */
+int api_backends_devices(void);
+bool api_backends_lost(struct api_engine *e, int slot);
 /* Of the backend with a device; UNSUPPORTED if there is none. */
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);
 void api_backends_info(struct hd_strbuf *b);

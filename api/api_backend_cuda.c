@@ -7,6 +7,18 @@
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
 
+static int count(void)
+{
+    return api_gpu_count();
+}
+
+/* Or it could not be opened. */
+static bool lost(struct api_engine *e, int slot)
+{
+    enum api_gpu_state state = atomic_load(&e->gpus[slot].state);
+    return state == API_GPU_NONE || (state == API_GPU_OPEN && rt_gpu_is_lost(e->gpus[slot].gpu));
+}
+
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_cuda_emit(&p->arena, p->pl, o, &c->cuda, err);
@@ -60,10 +72,10 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 {
     struct api_program *p = s->program;
     int rc;
-    HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
+    HD_TRY(api_gpu_get(s->db->context, s->engine, p->slot, &p->gpu, err));
     HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
-        rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
+        rc = api_gpu_get(s->db->context, s->engine, (p->slot + i + 1) % RT_MAX_DEVICES, &c->peers[i].g, err);
     return rc;
 }
 
@@ -99,7 +111,12 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
     int rc = 0;
-    if (out && out->stream)
+    e->rows = rows.n;
+    e->bytes = rows.n * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
+    if (out && out->parts)
+        rc = rt_rows_streams(p->pl->spec, rows.rows, rows.n, out->by, out->parts, &s->engine->memory, &s->cancel.flag,
+                             out->stream, err);
+    else if (out && out->stream)
         rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
@@ -125,7 +142,7 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    const struct rt_gpu *gpu = s->engine->gpus[0].gpu; /* also once other values are bound */
+    const struct rt_gpu *gpu = s->engine->gpus[s->slot].gpu; /* also once other values are bound */
     hd_strbuf_addf(b, ",\"threads\":%d", s->threads);
     if (!gpu)
         return;
@@ -306,6 +323,8 @@ const struct api_backend api_backend_cuda = {
     .compile = compile,
     .run = run,
     .on_device = api_gpu_execute_device,
+    .devices = count,
+    .lost = lost,
     .wait = api_gpu_wait,
     .release = release,
     .report = report,

@@ -54,11 +54,20 @@ static bool is_cold(const heddle_context *c)
     return empty;
 }
 
-/* The GPUs from the context's on; where a machine has fewer, the context's is opened again. */
-static int device_of(const heddle_context *c, int number)
+static int count_cuda(void)
 {
     const struct rt_driver *cu;
-    return rt_driver_get(&cu, NULL) == 0 && c->device + number < cu->ndevices ? c->device + number : c->device;
+    return rt_driver_get(&cu, NULL) == 0 ? cu->ndevices : 0;
+}
+
+int (*api_gpu_count)(void) = count_cuda;
+
+/* Behind the context's GPUs those from the first on; where a machine has fewer, that is opened again. */
+static int device_of(const heddle_context *c, int number)
+{
+    if (number < c->ndevices)
+        return c->devices[number];
+    return c->devices[0] + number < count_cuda() ? c->devices[0] + number : c->devices[0];
 }
 
 static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, struct hd_err *err)
@@ -71,7 +80,7 @@ static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, st
                                .direct_memory = pool && strcmp(pool, "direct") == 0};
     struct rt_device *d;
     struct rt_compiler *compiler;
-    HD_TRY(api_gpu_open(number ? device_of(c, number) : c->device, is_cold(c), &d, &compiler, err));
+    HD_TRY(api_gpu_open(device_of(c, number), is_cold(c), &d, &compiler, err));
     return rt_gpu_open(d, compiler, &o, out, err);
 }
 
@@ -145,8 +154,8 @@ int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd
     const struct rt_driver *cu;
     struct rt_driver_device d = {.arch = USUAL_ARCH};
     struct rt_nvrtc *n;
-    if (rt_driver_get(&cu, NULL) == 0 && c->device < cu->ndevices)
-        rt_driver_device(cu, c->device, &d);
+    if (rt_driver_get(&cu, NULL) == 0 && c->devices[0] < cu->ndevices)
+        rt_driver_device(cu, c->devices[0], &d);
     HD_TRY(rt_nvrtc_open(NULL, &n, err));
     int rc = print_ptx(n, d.arch, art, out, err);
     rt_nvrtc_close(n);

@@ -13,6 +13,8 @@ struct rt_device;
  * much to compile. The tests' program puts their emulator here before anything else happens. */
 typedef int api_gpu_opener(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
+/* How many devices there are; likewise. */
+extern int (*api_gpu_count)(void);
 
 /* Of the context's GPU, without waiting; where there is none, *why (of n bytes) says why. */
 enum api_gpu_state api_gpu_state(const heddle_context *c, struct api_engine *e, char *why, size_t n);

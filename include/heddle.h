@@ -155,10 +155,13 @@ typedef struct heddle_options {
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
     const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
-    int device;                /* CUDA device number */
+    int device;                /* CUDA device number, where `devices` is NULL */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
+    const char *devices; /* CUDA devices: numbers such as "0,1", 8 at most, or "all". On backend cuda a query that gains by it
+                            runs on all of them, each with a part of the rows (docs/scale.md); others and those of
+                            backend auto run on the first. NULL = `device` */
 } heddle_options;
 /* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
  * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is

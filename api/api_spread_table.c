@@ -1,0 +1,203 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_backend.h"
+#include "api/api_spread.h"
+#include "runtime/base/fault.h"
+#include "runtime/base/guard.h"
+#include "runtime/io/arrow_table.h"
+
+/* ---- several streams as one ------------------------------------------------------------------ */
+
+struct concat {
+    int n, at;
+    struct ArrowArrayStream stream[RT_MAX_DEVICES];
+};
+
+/* A column has NULLs if it has any in one of them. */
+static int concat_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    struct concat *c = s->private_data;
+    int rc = c->stream[0].get_schema(&c->stream[0], out);
+    for (int i = 1; i < c->n && rc == 0; i++) {
+        struct ArrowSchema other;
+        rc = c->stream[i].get_schema(&c->stream[i], &other);
+        for (int64_t k = 0; k < out->n_children && rc == 0; k++)
+            out->children[k]->flags |= other.children[k]->flags & ARROW_FLAG_NULLABLE;
+        if (rc == 0)
+            other.release(&other);
+        else
+            out->release(out);
+    }
+    return rc;
+}
+
+static int concat_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    struct concat *c = s->private_data;
+    for (;; c->at++) {
+        struct ArrowArrayStream *from = &c->stream[c->at];
+        int rc = from->get_next(from, out);
+        if (rc != 0 || out->release || c->at + 1 == c->n)
+            return rc;
+    }
+}
+
+static const char *concat_error(struct ArrowArrayStream *s)
+{
+    struct concat *c = s->private_data;
+    return c->stream[c->at].get_last_error(&c->stream[c->at]);
+}
+
+static void concat_release(struct ArrowArrayStream *s)
+{
+    struct concat *c = s->private_data;
+    for (int i = 0; i < c->n; i++)
+        c->stream[i].release(&c->stream[i]);
+    free(c);
+    s->release = NULL;
+}
+
+int api_spread_concat(struct ArrowArrayStream *const *streams, int n, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct concat *c = hd_try_calloc(1, sizeof *c);
+    for (int i = 0; i < n; i++) {
+        if (c)
+            c->stream[i] = *streams[i];
+        else
+            streams[i]->release(streams[i]);
+        *streams[i] = (struct ArrowArrayStream){0};
+    }
+    if (!c)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    c->n = n;
+    *out = (struct ArrowArrayStream){concat_schema, concat_next, concat_error, concat_release, c};
+    return 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+void api_spread_table_init(struct api_spread_table *t)
+{
+    hd_arena_init(&t->arena);
+}
+
+void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t)
+{
+    if (!t->rows)
+        return;
+    api_backends_forget(p->of->db->context, t->table);
+    rt_memtable_free(t->rows);
+    t->rows = NULL;
+}
+
+void api_spread_table_release(struct api_spread *p, struct api_spread_table *t)
+{
+    api_spread_table_empty(p, t);
+    if (t->owner)
+        api_table_release(t->owner);
+    hd_arena_release(&t->arena);
+}
+
+struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w)
+{
+    bool own = f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE;
+    return &f->table[own ? w : 0];
+}
+
+static bool same_facts(const struct fe_facts *a, const struct fe_facts *b)
+{
+    return a->known == b->known && a->nulls == b->nulls;
+}
+
+static bool same_column(const struct fe_table_column *a, const struct fe_table_column *b)
+{
+    return hd_type_eq(a->type, b->type) && a->nullable == b->nullable && a->storage == b->storage &&
+           a->width == b->width && a->base == b->base && a->factor == b->factor && same_facts(&a->facts, &b->facts);
+}
+
+/* Plans over the one are plans over the other: beside columns and their types they are made of the number of rows, and of
+ * where NULLs are. */
+static bool same_shape(const struct fe_table *a, const struct fe_table *b)
+{
+    bool same = a->rows == b->rows && a->ncols == b->ncols;
+    for (int i = 0; i < a->ncols && same; i++)
+        same = same_column(&a->cols[i], &b->cols[i]) && !a->cols[i].at.validity == !b->cols[i].at.validity;
+    return same;
+}
+
+static int copy_table(struct api_spread_table *t, const struct fe_table *from)
+{
+    t->table = HD_NEW(&t->arena, struct fe_table);
+    *t->table = *from;
+    t->table->name = hd_strdup(&t->arena, from->name);
+    t->table->cols = HD_NEWN(&t->arena, struct fe_table_column, from->ncols + 1);
+    for (int i = 0; i < from->ncols; i++) {
+        t->table->cols[i] = from->cols[i];
+        t->table->cols[i].name = hd_strdup(&t->arena, from->cols[i].name);
+    }
+    return 0;
+}
+
+/* Of a new shape: programs over the one before are not used any more, but may still be there, and so is its struct. */
+static int renew(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+{
+    int rc;
+    struct api_table *owner;
+    HD_GUARDED(rc, NULL, err, copy_table(t, from));
+    HD_TRY(rc);
+    owner = api_table_new(t->table, NULL);
+    if (!owner)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (t->owner)
+        api_table_release(t->owner);
+    t->owner = owner;
+    t->version++;
+    return 0;
+}
+
+static void move_rows(struct fe_table *to, const struct fe_table *from)
+{
+    to->id = from->id;
+    for (int i = 0; i < to->ncols; i++)
+        to->cols[i].at = from->cols[i].at;
+}
+
+/* Bytes of values and texts. */
+static uint64_t bytes_of(const struct fe_table *t)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < t->ncols; i++)
+        bytes += (uint64_t)t->rows * (uint64_t)t->cols[i].width + t->cols[i].at.text_size;
+    return bytes;
+}
+
+/* The streams of table number `table`. */
+static int collect(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream **out)
+{
+    int n = 0;
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+        if (f->exchange == API_EXCHANGE_KEEP && w != table)
+            continue;
+        out[n++] = &f->part[w].out[f->exchange == API_EXCHANGE_SHUFFLE ? table : 0];
+    }
+    return n;
+}
+
+int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    struct api_spread_table *t = &f->table[table];
+    struct ArrowArrayStream *streams[RT_MAX_DEVICES], all;
+    struct rt_memtable *rows;
+    HD_TRY(api_spread_concat(streams, collect(p, f, table, streams), &all, err));
+    HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
+    const struct fe_table *from = rt_memtable_table(rows);
+    if ((!t->table || !same_shape(t->table, from)) && renew(t, from, err) != 0) {
+        rt_memtable_free(rows);
+        return -1;
+    }
+    move_rows(t->table, from);
+    t->rows = rows;
+    t->bytes = bytes_of(t->table);
+    return 0;
+}
