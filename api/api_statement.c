@@ -523,6 +523,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = s->is_part ? 1 : fragments(),
                             .devices = 2,
+                            .slices = s->is_part,
                             .cached_bytes = cached_bytes(),
                             .memory_bytes = gpu ? 0 : state_memory(s),
                             .on_gpu = gpu,
