@@ -71,6 +71,7 @@ static int open_emulator(int number, bool cold HD_UNUSED, struct rt_device **d, 
     struct sim_device_options o;
     const char *seed = getenv("HEDDLE_SIMT_SEED"), *size = getenv("HEDDLE_SIMT_SIZE");
     sim_device_options_init(&o);
+    o.number = number;
     if (number >= count_devices())
         return HD_FAIL(err, RESOURCE, NULL, "there is no device %d", number);
     if (!slow_down("HEDDLE_SIMT_OPEN_MS"))
