@@ -6,7 +6,8 @@
  * key along which these lie in the order of their parents. */
 static bool rows_of_slot(const struct pl_pipeline *q, int pipeline, int slot, struct rt_scan *out)
 {
-    bool ends = q->spec->source == RT_SOURCE_TABLE && q->spec->nends > 0;
+    /* Threads of a loop over pairs that have no row read one that there always is. */
+    bool ends = q->spec->source == RT_SOURCE_TABLE && q->spec->nends > 0 && !q->loop.rows;
     if (ends && slot == q->source_slot) {
         *out = (struct rt_scan){.pipeline = pipeline, .fk = -1};
         return true;
