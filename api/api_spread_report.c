@@ -42,6 +42,31 @@ static void add_fragment(struct hd_strbuf *b, const struct api_spread *p, int i)
     hd_strbuf_adds(b, "]}");
 }
 
+/* What each GPU did from when to when, fragment after fragment; gap_ms: since it ended the one before. */
+static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
+{
+    double gaps = 0;
+    bool first = true;
+    hd_strbuf_adds(b, ",\"timeline\":[");
+    for (int w = 0; w < p->workers; w++) {
+        double end = 0;
+        for (int i = 0; i < p->nfragments; i++) {
+            const struct api_spread_part *part = &p->fragments[i].part[w];
+            if (w >= api_spread_runs(&p->fragments[i], p->workers))
+                continue;
+            double gap = HD_MAX(part->start_ms - end, 0.0);
+            hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
+            add_number(b, p, w);
+            hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
+                           part->end_ms - part->start_ms, gap);
+            end = part->end_ms;
+            gaps += gap;
+            first = false;
+        }
+    }
+    hd_strbuf_addf(b, "],\"gaps_ms\":%.4f", gaps);
+}
+
 void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     const struct api_spread *p = s->spread;
@@ -58,9 +83,22 @@ void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
     for (int i = 0; i < p->nfragments && p->executed; i++)
         add_fragment(b, p, i);
     hd_strbuf_adds(b, "]}");
+    if (p->executed)
+        add_timeline(b, p);
 }
 
 /* ---- explain ----------------------------------------------------------------------------------- */
+
+/* The values of a worker's parameters in one line. */
+static void show_values(struct hd_strbuf *out, const char *json)
+{
+    bool text = false;
+    for (const char *c = json; *c; c++) {
+        text ^= *c == '"';
+        if (text || !strchr("\t\n", *c))
+            hd_strbuf_addc(out, *c);
+    }
+}
 
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
@@ -79,9 +117,10 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
     for (int w = 0; w < api_spread_runs(f, p->workers) && f->values[w]; w++) {
         hd_strbuf_adds(out, "  GPU ");
         add_number(out, p, w);
-        hd_strbuf_addf(out, ": %s", f->values[w]);
+        hd_strbuf_adds(out, ": ");
+        show_values(out, f->values[w]);
+        hd_strbuf_addc(out, '\n');
     }
-    hd_strbuf_addf(out, "  %s", f->plan);
 }
 
 int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
