@@ -41,10 +41,10 @@ enum api_exchange {
  * programs that read it need not be made again where it gets other rows. */
 struct api_spread_table {
     struct hd_arena arena;
-    struct fe_table *table;   /* NULL: there was none yet */
-    unsigned version;         /* of the struct */
+    struct fe_table *table; /* NULL: there was none yet */
+    unsigned version; /* of the struct */
     struct rt_memtable *rows; /* NULL: not at present */
-    struct api_table *owner;  /* of `table` in snapshots */
+    struct api_table *owner; /* of `table` in snapshots */
     uint64_t bytes;
 };
 
@@ -67,7 +67,7 @@ struct api_spread_fragment {
     const char *values[RT_MAX_DEVICES]; /* of its parameters, for each worker; NULL: none */
     bool every; /* worker runs it; else the first one */
     enum api_exchange exchange;
-    const char *name;   /* by which others read the rows; NULL: nobody does */
+    const char *name; /* by which others read the rows; NULL: nobody does */
     const char *column; /* SHUFFLE: has the number of the worker */
     int ninputs;
     struct api_spread_input *inputs;

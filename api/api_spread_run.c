@@ -55,7 +55,8 @@ static bool is_stopped(struct api_spread *p)
 static int blame(const struct api_spread *p, int w, struct hd_err *err)
 {
     int slot = p->slot[w];
-    bool about_gpu = err->class == HD_ERR_RESOURCE || err->class == HD_ERR_TOOL || api_backends_lost(p->of->engine, slot);
+    bool about_gpu =
+        err->class == HD_ERR_RESOURCE || err->class == HD_ERR_TOOL || api_backends_lost(p->of->engine, slot);
     if (err->class == HD_ERR_CANCELLED || !about_gpu)
         return -1;
     char message[sizeof err->message];

@@ -159,7 +159,8 @@ typedef struct heddle_options {
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
-    const char *devices; /* CUDA devices: numbers such as "0,1", 8 at most, or "all". On backend cuda a query that gains by it
+    const char
+        *devices; /* CUDA devices: numbers such as "0,1", 8 at most, or "all". On backend cuda a query that gains by it
                             runs on all of them, each with a part of the rows (docs/scale.md); others and those of
                             backend auto run on the first. NULL = `device` */
 } heddle_options;

@@ -129,8 +129,7 @@ int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)
 {
     struct pl_choice_in one = {.work = {[PL_GPU] = in->work}};
     double alone = gpu_model_ms(&one);
-    double together =
-        alone / in->devices + fragment_ms * HD_MAX(in->fragments, 1) + in->bytes / exchange_bytes_of_ms;
+    double together = alone / in->devices + fragment_ms * HD_MAX(in->fragments, 1) + in->bytes / exchange_bytes_of_ms;
     bool several = is_gain(alone, together);
     snprintf(why, n, "estimated: %.3g ms on one GPU, %.3g on %d", alone, together, in->devices);
     return several ? in->devices : 1;

@@ -51,7 +51,7 @@ struct pl_devices_in {
     struct pl_work work; /* of the program for one */
     int devices;
     int fragments; /* that it is cut into (planner/distribute.h); 0: not cut yet, at least one and what it sends nothing */
-    double bytes;  /* that fragments send */
+    double bytes; /* that fragments send */
 };
 /* How many: in->devices or 1. The reason in one line, of at most n bytes. */
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n);

@@ -99,7 +99,8 @@ bool hd_fault(enum hd_fault_kind k)
 
 bool hd_fault_device(int number)
 {
-    static const enum hd_fault_kind own[] = {HD_FAULT_DEVICE_0, HD_FAULT_DEVICE_1, HD_FAULT_DEVICE_2, HD_FAULT_DEVICE_3};
+    static const enum hd_fault_kind own[] = {HD_FAULT_DEVICE_0, HD_FAULT_DEVICE_1, HD_FAULT_DEVICE_2,
+                                             HD_FAULT_DEVICE_3};
     bool any = hd_fault(HD_FAULT_DEVICE), this = number < (int)HD_COUNT(own) && hd_fault(own[number]);
     return any || this;
 }

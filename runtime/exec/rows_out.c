@@ -306,7 +306,8 @@ struct divided {
 static uint64_t part_of(const struct rt_field *f, const unsigned char *row, int parts)
 {
     uint64_t part = 0;
-    memcpy(&part, row + f->offset, (size_t)rt_phys_size(f->phys) < sizeof part ? (size_t)rt_phys_size(f->phys) : sizeof part);
+    memcpy(&part, row + f->offset,
+           (size_t)rt_phys_size(f->phys) < sizeof part ? (size_t)rt_phys_size(f->phys) : sizeof part);
     HD_ASSERT(part < (uint64_t)parts);
     return part;
 }
