@@ -67,6 +67,8 @@ struct api_backend {
      * the host. */
     int (*devices)(void);
     bool (*lost)(struct api_engine *e, int slot);
+    /* Bytes of device memory that a context's device has for tables and states; 0: not known, as it is not open. */
+    uint64_t (*room)(const heddle_context *c, struct api_engine *e, int slot);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */

@@ -19,6 +19,12 @@ static bool lost(struct api_engine *e, int slot)
     return state == API_GPU_NONE || (state == API_GPU_OPEN && rt_gpu_is_lost(e->gpus[slot].gpu));
 }
 
+static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
+{
+    bool open = atomic_load(&e->gpus[slot].state) == API_GPU_OPEN;
+    return open ? rt_gpu_room(e->gpus[slot].gpu) : c->memory_wanted;
+}
+
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
     return cg_cuda_emit(&p->arena, p->pl, o, &c->cuda, err);
@@ -325,6 +331,7 @@ const struct api_backend api_backend_cuda = {
     .on_device = api_gpu_execute_device,
     .devices = count,
     .lost = lost,
+    .room = room,
     .wait = api_gpu_wait,
     .release = release,
     .report = report,

@@ -175,7 +175,10 @@ static int compare(struct api_spread *p, struct hd_err *err)
 {
     struct heddle_statement *s = p->of;
     HD_TRY(api_statement_plan_here(s, err));
-    struct pl_devices_in in = {.work = pl_work_of(s->program->pl), .devices = p->workers};
+    uint64_t room = s->backend->room(s->db->context, s->engine, p->slot[0]);
+    struct pl_devices_in in = {.work = pl_work_of(s->program->pl),
+                               .devices = p->workers,
+                               .fits = !room || s->backend->late->bytes(s->program) < room};
     if (pl_choose_devices(&in, p->why, sizeof p->why) == 1)
         return stay(p, p->why);
     HD_TRY(cut(p, err));

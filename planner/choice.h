@@ -50,6 +50,7 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 struct pl_devices_in {
     struct pl_work work; /* of the program for one */
     int devices;
+    bool fits; /* all that the plan reads of tables does, into the memory of one */
     int fragments; /* that it is cut into (planner/distribute.h); 0: not cut yet, at least one and what it sends nothing */
     double bytes; /* that fragments send */
 };
