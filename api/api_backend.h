@@ -69,6 +69,10 @@ struct api_backend {
     bool (*lost)(struct api_engine *e, int slot);
     /* Bytes of device memory that a context's device has for tables and states; 0: not known, as it is not open. */
     uint64_t (*room)(const heddle_context *c, struct api_engine *e, int slot);
+    /* Results on devices as one on the context's device `slot` (runtime/gpu/gpu_columns.h); what it made goes. */
+    int (*gather)(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
+                  struct rt_gpu_columns **out, struct hd_err *err);
+    void (*free_columns)(struct rt_gpu_columns *c);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */

@@ -4,6 +4,7 @@
 #include "api/api_backend.h"
 #include "api/api_gpu.h"
 #include "runtime/exec/rows_out.h"
+#include "runtime/gpu/gpu_columns.h"
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
 
@@ -23,6 +24,14 @@ static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
 {
     bool open = atomic_load(&e->gpus[slot].state) == API_GPU_OPEN;
     return open ? rt_gpu_room(e->gpus[slot].gpu) : c->memory_wanted;
+}
+
+static int gather(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
+                  struct rt_gpu_columns **out, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    HD_TRY(api_gpu_get(s->db->context, s->engine, slot, &gpu, err));
+    return rt_gpu_columns_gather(gpu, parts, n, width, &s->cancel.flag, out, err);
 }
 
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
@@ -117,8 +126,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
     int rc = 0;
-    e->rows = rows.n;
-    e->bytes = rows.n * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
+    e->rows = out && out->columns ? (*out->columns)->n : rows.n;
+    e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
     if (out && out->parts)
         rc = rt_rows_streams(p->pl->spec, rows.rows, rows.n, out->by, out->parts, &s->engine->memory, &s->cancel.flag,
                              out->stream, err);
@@ -332,6 +341,8 @@ const struct api_backend api_backend_cuda = {
     .devices = count,
     .lost = lost,
     .room = room,
+    .gather = gather,
+    .free_columns = rt_gpu_columns_free,
     .wait = api_gpu_wait,
     .release = release,
     .report = report,

@@ -1,5 +1,5 @@
 /* A plan over several GPUs of a context. It is cut into fragments (docs/scale.md), of which each GPU, a worker, runs its
- * own; their rows go from one to the other through the host. Shared by the files api_spread*.c:
+ * own; their rows go from one to the other, or through the host. Shared by the files api_spread*.c:
  *
  *   api_spread.c         whether a plan is spread; its fragments
  *   api_spread_run.c     an execution: a thread for each worker
@@ -43,7 +43,8 @@ struct api_spread_table {
     struct hd_arena arena;
     struct fe_table *table; /* NULL: there was none yet */
     unsigned version; /* of the struct */
-    struct rt_memtable *rows; /* NULL: not at present */
+    struct rt_memtable *rows; /* in memory of the host; NULL: not at present */
+    struct rt_gpu_columns *columns; /* on the GPU of who reads it; likewise */
     struct api_table *owner; /* of `table` in snapshots */
     uint64_t bytes;
 };
@@ -53,6 +54,7 @@ struct api_spread_part {
     struct heddle_statement *statement; /* NULL: not prepared yet */
     unsigned version; /* of the tables that it was prepared over, together */
     struct ArrowArrayStream out[RT_MAX_DEVICES]; /* of a shuffle for each worker; else the first */
+    struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
     bool done;
     double start_ms, end_ms; /* since the execution began */
 };
@@ -97,7 +99,10 @@ struct api_spread {
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
 /* Which of the fragment's tables worker w reads. */
 struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
-/* The rows of all parts that go there become that table, of which those streams are nothing then. */
+/* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
+ * columns are numbers. */
+bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s);
+/* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker w. */
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* The rows go; GPUs need not keep them. */
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);

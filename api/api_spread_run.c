@@ -148,6 +148,8 @@ static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, s
 {
     struct api_spread_part *part = &f->part[w];
     struct api_output out = {.stream = part->out};
+    if (api_spread_is_direct(f, part->statement))
+        out = (struct api_output){.columns = &part->columns};
     if (f->exchange == API_EXCHANGE_SHUFFLE) {
         out.parts = p->workers;
         out.by = api_statement_column(part->statement, f->column);
@@ -168,7 +170,8 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     f->ended += !last;
     pthread_mutex_unlock(&p->lock);
     if (fills)
-        HD_TRY(api_spread_table_fill(p, f, kept ? w : 0, err));
+        if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
+            return blame(p, w, err);
     pthread_mutex_lock(&p->lock);
     f->part[w].done = true;
     f->ended += last;
@@ -253,6 +256,9 @@ static void end(struct api_spread *p)
         for (int w = 0; w < p->workers; w++) {
             struct api_spread_fragment *f = &p->fragments[i];
             api_spread_table_empty(p, &f->table[w]);
+            if (f->part[w].columns)
+                p->of->backend->free_columns(f->part[w].columns);
+            f->part[w].columns = NULL;
             for (int k = 0; k < p->workers; k++) {
                 if (f->part[w].out[k].release)
                     f->part[w].out[k].release(&f->part[w].out[k]);

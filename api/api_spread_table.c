@@ -5,7 +5,9 @@
 #include "api/api_spread.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
+#include "runtime/gpu/gpu_columns.h"
 #include "runtime/io/arrow_table.h"
+#include "runtime/store/store.h"
 
 /* ---- several streams as one ------------------------------------------------------------------ */
 
@@ -84,6 +86,9 @@ void api_spread_table_init(struct api_spread_table *t)
 
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t)
 {
+    if (t->columns)
+        p->of->backend->free_columns(t->columns);
+    t->columns = NULL;
     if (!t->rows)
         return;
     api_backends_forget(p->of->db->context, t->table);
@@ -120,7 +125,7 @@ static bool same_column(const struct fe_table_column *a, const struct fe_table_c
  * where NULLs are. */
 static bool same_shape(const struct fe_table *a, const struct fe_table *b)
 {
-    bool same = a->rows == b->rows && a->ncols == b->ncols;
+    bool same = a->rows == b->rows && a->ncols == b->ncols && a->device == b->device;
     for (int i = 0; i < a->ncols && same; i++)
         same = same_column(&a->cols[i], &b->cols[i]) && !a->cols[i].at.validity == !b->cols[i].at.validity;
     return same;
@@ -184,20 +189,130 @@ static int collect(struct api_spread *p, struct api_spread_fragment *f, int tabl
     return n;
 }
 
-int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+static int use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+{
+    if (!t->table || !same_shape(t->table, from))
+        HD_TRY(renew(t, from, err));
+    move_rows(t->table, from);
+    t->bytes = bytes_of(t->table);
+    return 0;
+}
+
+static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     struct api_spread_table *t = &f->table[table];
     struct ArrowArrayStream *streams[RT_MAX_DEVICES], all;
     struct rt_memtable *rows;
     HD_TRY(api_spread_concat(streams, collect(p, f, table, streams), &all, err));
     HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
-    const struct fe_table *from = rt_memtable_table(rows);
-    if ((!t->table || !same_shape(t->table, from)) && renew(t, from, err) != 0) {
+    if (use_rows(t, rt_memtable_table(rows), err) != 0) {
         rt_memtable_free(rows);
         return -1;
     }
-    move_rows(t->table, from);
     t->rows = rows;
-    t->bytes = bytes_of(t->table);
     return 0;
+}
+
+/* ---- from GPU to GPU ---------------------------------------------------------------------------- */
+
+/* Bytes of a value; 0: columns of the type have bits, strings, or another form than tables. */
+static int width_of(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_INT32:
+    case HD_DATE:
+    case HD_FLOAT32: return 4;
+    case HD_INT64:
+    case HD_TIME:
+    case HD_TIMESTAMP:
+    case HD_FLOAT64: return 8;
+    case HD_DECIMAL: return 16;
+    case HD_INTERVAL:
+    case HD_BOOL:
+    case HD_STRING:
+    case HD_BINARY:
+    case HD_TYPE_COUNT: break;
+    }
+    return 0;
+}
+
+bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s)
+{
+    const struct fe_node *root = s->plan->root;
+    bool direct = f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
+    for (int i = 0; i < root->ncols; i++)
+        direct &= width_of(root->cols[i].type) > 0;
+    return direct;
+}
+
+static enum fe_storage storage_of(struct hd_type t)
+{
+    if (t.kind == HD_FLOAT32)
+        return FE_STORE_F32;
+    return t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_INT;
+}
+
+static void describe_column(struct fe_table_column *to, const struct fe_column *c, const struct rt_gpu_column *from)
+{
+    *to = (struct fe_table_column){.name = c->name,
+                                   .type = c->type,
+                                   .nullable = from->valid != 0,
+                                   .storage = storage_of(c->type),
+                                   .width = width_of(c->type),
+                                   .factor = 1,
+                                   .facts = {.nulls = from->nulls, .distinct = -1, .max_mult = -1}};
+    to->at.data = (const void *)(uintptr_t)from->values;
+    to->at.validity = (const void *)(uintptr_t)from->valid;
+}
+
+static int describe(struct hd_arena *a, const char *name, const struct fe_node *root, const struct rt_gpu_columns *c,
+                    int device, struct fe_table *out)
+{
+    *out = (struct fe_table){.name = name,
+                             .id = rt_table_next_id(),
+                             .rows = (int64_t)c->n,
+                             .device = device + 1,
+                             .ncols = c->ncolumns,
+                             .cols = HD_NEWN(a, struct fe_table_column, c->ncolumns + 1)};
+    for (int i = 0; i < c->ncolumns; i++)
+        describe_column(&out->cols[i], &root->cols[i], &c->column[i]);
+    return 0;
+}
+
+static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    int rc, device = p->of->db->context->devices[p->slot[table]];
+    struct hd_arena a;
+    struct fe_table from;
+    struct api_spread_table *t = &f->table[table];
+    hd_arena_init(&a);
+    HD_GUARDED(rc, NULL, err, describe(&a, f->name, f->part[table].statement->plan->root, t->columns, device, &from));
+    if (rc == 0)
+        rc = use_rows(t, &from, err);
+    hd_arena_release(&a);
+    return rc;
+}
+
+/* Table number k is read on worker k. */
+static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    struct heddle_statement *s = f->part[table].statement;
+    struct rt_gpu_columns *parts[RT_MAX_DEVICES];
+    int n = 0, rc, *width = hd_try_calloc((size_t)s->plan->root->ncols + 1, sizeof *width);
+    if (!width)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    for (int i = 0; i < s->plan->root->ncols; i++)
+        width[i] = width_of(s->plan->root->cols[i].type);
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        if (f->exchange == API_EXCHANGE_GATHER || w == table)
+            parts[n++] = f->part[w].columns;
+    rc = s->backend->gather(s, p->slot[table], parts, n, width, &f->table[table].columns, err);
+    free(width);
+    return rc == 0 ? use_columns(p, f, table, err) : -1;
+}
+
+int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    int some = f->exchange == API_EXCHANGE_KEEP ? table : 0;
+    return f->part[some].columns ? fill_on_gpu(p, f, table, err) : fill_on_host(p, f, table, err);
 }
