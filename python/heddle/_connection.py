@@ -18,14 +18,14 @@ Params = Union[Mapping[str, Any], Sequence[Any], None]
 
 
 def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_limit: int = 0,
-            backend: str | None = None, device: int | str | Sequence[int] = 0, cache_dir: str | None = None, trust: bool = False,
-            no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0) -> Connection:
+            backend: str | None = None, device: int | str | Sequence[int] = 0, cache_dir: str | None = None,
+            trust: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0) -> Connection:
     """Opens the database in a directory, or without a path an empty one in memory.
 
     `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
-    `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `device`:
-    number of the GPU; several, such as [0, 1], or "all", which run a query of backend "cuda" together where it gains. `cache_dir`: of compiled plans, "" for none. `trust`: files are not verified.
-    `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
+    `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `device`: number of the GPU; or
+    several, such as [0, 1], or "all", which run a query of backend "cuda" together where it gains. `cache_dir`: of
+    compiled plans, "" for none. `trust`: files are not verified. `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
     nowhere; by default $TMPDIR or /var/tmp where there is a limit. `temp_limit`: bytes of it, 0 for what the disk has.
 
     >>> import heddle
