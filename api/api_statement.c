@@ -663,6 +663,8 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     }
     s->stats_spec = p->pl->spec;
     s->executed = true;
+    if (s->spread) /* this one was on one GPU */
+        s->spread->executed = false;
     return rc;
 }
 

@@ -322,13 +322,13 @@ HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *va
 HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);
 /* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
 HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
-/* The same, with the rows where they were made: on a GPU as one batch in its memory (device type CUDA; all is there,
- * so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
+/* The same, with the rows where they were made: on the context's first GPU as one batch in its memory (device type CUDA; all is
+ * there, so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
  * context, and counts against its limit until stream and batch are released, which must be before the context is freed. */
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, backend, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
  * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md
