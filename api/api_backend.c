@@ -60,6 +60,23 @@ void api_backends_forget(heddle_context *c, const struct fe_table *t)
             backends[i]->forget(c, t);
 }
 
+int api_backends_devices(void)
+{
+    int n = 0;
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->devices)
+            n = HD_MAX(n, backends[i]->devices());
+    return n;
+}
+
+bool api_backends_lost(struct api_engine *e, int slot)
+{
+    bool lost = false;
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        lost |= backends[i]->lost && backends[i]->lost(e, slot);
+    return lost;
+}
+
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err)
 {
     for (size_t i = 0; i < HD_COUNT(backends); i++)

@@ -16,7 +16,9 @@ struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
-    struct ArrowArrayStream *stream; /* on the host */
+    struct ArrowArrayStream *stream; /* on the host; with `parts` so many of them */
+    int parts; /* not 0: part k has the rows whose result column `by`, an integer, is k */
+    int by;
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
 };
 
@@ -66,6 +68,16 @@ struct api_backend {
     void (*close_engine)(struct api_engine *e);
     /* What takes long before the first execution, and can be done behind others; NULL: nothing does. */
     const struct api_late *late;
+    /* How many devices this machine has; whether one that a context uses was lost, and that was not seen to yet. NULL: it is
+     * the host. */
+    int (*devices)(void);
+    bool (*lost)(struct api_engine *e, int slot);
+    /* Bytes of device memory that a context's device has for tables and states; 0: not known, as it is not open. */
+    uint64_t (*room)(const heddle_context *c, struct api_engine *e, int slot);
+    /* Results on devices as one on the context's device `slot` (runtime/gpu/gpu_columns.h); what it made goes. */
+    int (*gather)(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
+                  struct rt_gpu_columns **out, struct hd_err *err);
+    void (*free_columns)(struct rt_gpu_columns *c);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
     /* Compiles what its programs have in common for an architecture, NULL: that of the context's device; JSON text. NULL:
@@ -89,6 +101,9 @@ int api_backends_open(const heddle_context *c, struct api_engine *e, struct hd_e
 void api_backends_quit(struct api_engine *e);
 void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
+/* Of the backend with devices: how many there are. */
+int api_backends_devices(void);
+bool api_backends_lost(struct api_engine *e, int slot);
 /* Of the backend with a device; UNSUPPORTED if there is none. */
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);
 int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);

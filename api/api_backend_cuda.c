@@ -5,9 +5,36 @@
 #include "api/api_background.h"
 #include "api/api_gpu.h"
 #include "runtime/exec/rows_out.h"
+#include "runtime/gpu/gpu_columns.h"
 #include "runtime/gpu/gpu_warm.h"
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
+
+static int count(void)
+{
+    return api_gpu_count();
+}
+
+/* Or it could not be opened. */
+static bool lost(struct api_engine *e, int slot)
+{
+    enum api_gpu_state state = atomic_load(&e->gpus[slot].state);
+    return state == API_GPU_NONE || (state == API_GPU_OPEN && rt_gpu_is_lost(e->gpus[slot].gpu));
+}
+
+static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
+{
+    bool open = atomic_load(&e->gpus[slot].state) == API_GPU_OPEN;
+    return open ? rt_gpu_room(e->gpus[slot].gpu) : c->memory_wanted;
+}
+
+static int gather(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
+                  struct rt_gpu_columns **out, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    HD_TRY(api_gpu_get(s->db->context, s->engine, slot, &gpu, err));
+    return rt_gpu_columns_gather(gpu, parts, n, width, &s->cancel.flag, out, err);
+}
 
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
@@ -62,10 +89,10 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 {
     struct api_program *p = s->program;
     int rc;
-    HD_TRY(api_gpu_get_for(s->db->context, s->engine, 0, p, s->threads, s->no_cache, &p->gpu, err));
+    HD_TRY(api_gpu_get_for(s->db->context, s->engine, p->slot, p, s->threads, s->no_cache, &p->gpu, err));
     HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
-        rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
+        rc = api_gpu_get(s->db->context, s->engine, (p->slot + i + 1) % RT_MAX_DEVICES, &c->peers[i].g, err);
     return rc;
 }
 
@@ -104,7 +131,12 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
         api_background_warm(s->engine->background, s->backend->late);
     int rc = 0;
-    if (out && out->stream)
+    e->rows = out && out->columns ? (*out->columns)->n : rows.n;
+    e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
+    if (out && out->parts)
+        rc = rt_rows_streams(p->pl->spec, rows.rows, rows.n, out->by, out->parts, &s->engine->memory, &s->cancel.flag,
+                             out->stream, err);
+    else if (out && out->stream)
         rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
@@ -162,7 +194,7 @@ static void add_fixed(struct hd_strbuf *b, const struct heddle_statement *s)
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
-    const struct rt_gpu *gpu = s->engine->gpus[0].gpu; /* also once other values are bound */
+    const struct rt_gpu *gpu = s->engine->gpus[s->slot].gpu; /* also once other values are bound */
     hd_strbuf_addf(b, ",\"threads\":%d", s->threads);
     if (!gpu)
         return;
@@ -355,6 +387,11 @@ const struct api_backend api_backend_cuda = {
     .compile = compile,
     .run = run,
     .on_device = api_gpu_execute_device,
+    .devices = count,
+    .lost = lost,
+    .room = room,
+    .gather = gather,
+    .free_columns = rt_gpu_columns_free,
     .wait = api_gpu_wait,
     .warm = api_gpu_warm,
     .memory_of = api_gpu_memory,

@@ -93,8 +93,6 @@ static int copy_options(const heddle_options *from, heddle_options *to, struct h
     HD_TRY(api_copy_options("heddle_options", to, sizeof *to, from, err));
     if (to->threads < 0 || to->threads > MAX_THREADS)
         return HD_FAIL(err, USER, NULL, "threads: expected 0 to %d, found %d", MAX_THREADS, to->threads);
-    if (to->device < 0)
-        return HD_FAIL(err, USER, NULL, "device: expected 0 or more, found %d", to->device);
     return 0;
 }
 
@@ -109,7 +107,9 @@ static int choose_backend(heddle_context *c, const char *name, struct hd_err *er
 static int new_context(const heddle_options *options, heddle_context **out, struct hd_err *err)
 {
     heddle_options o;
+    int devices[RT_MAX_DEVICES], ndevices;
     HD_TRY(copy_options(options, &o, err));
+    HD_TRY(api_devices_read(&o, devices, &ndevices, err));
     heddle_context *c = calloc(1, sizeof *c);
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
@@ -123,7 +123,8 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     c->memory_wanted = o.memory_limit;
     c->cache_dir = cache_path(o.cache_dir);
     c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
-    c->device = o.device;
+    c->ndevices = ndevices;
+    memcpy(c->devices, devices, sizeof devices);
     c->no_mmap = o.no_mmap != 0;
     pthread_mutex_init(&c->mutex, NULL);
     *out = c;

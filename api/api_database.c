@@ -80,6 +80,17 @@ struct api_snapshot *api_snapshot_copy(const heddle_database *db, int without)
     return to;
 }
 
+struct api_snapshot *api_snapshot_with(const struct api_snapshot *from, struct api_table *const *more, int n)
+{
+    struct api_snapshot *to = new_snapshot(from->cat.ntables + n);
+    for (int i = 0; to && i < from->cat.ntables + n; i++) {
+        struct api_table *t = i < from->cat.ntables ? from->owners[i] : more[i - from->cat.ntables];
+        atomic_fetch_add(&t->refs, 1);
+        api_snapshot_add(to, t);
+    }
+    return to;
+}
+
 int api_snapshot_find(const struct api_snapshot *s, const char *name)
 {
     for (int i = 0; i < s->cat.ntables; i++)

@@ -257,15 +257,15 @@ static int register_device(heddle_database *db, const char *name, struct ArrowSc
         return HD_FAIL(err, USER, name, "the schema or the array was released before");
     if (array->device_type == ARROW_DEVICE_CPU)
         return register_host(db, name, schema, &array->array, replace, err);
-    if (array->device_type != ARROW_DEVICE_CUDA || array->device_id != db->context->device)
+    if (array->device_type != ARROW_DEVICE_CUDA || array->device_id != db->context->devices[0])
         return HD_FAIL(err, UNSUPPORTED, name,
                        "an array of device type %d, number %lld: expected the host's (1), or CUDA's (2), number %d",
-                       (int)array->device_type, (long long)array->device_id, db->context->device);
+                       (int)array->device_type, (long long)array->device_id, db->context->devices[0]);
     HD_TRY(api_table_name_check(name, err));
     if (array->sync_event)
         HD_TRY(api_backends_wait(db->context, array->sync_event, err));
     HD_TRY(api_backends_memory(db->context, &memory, err));
-    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->device, &memory, &mem, err));
+    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->devices[0], &memory, &mem, err));
     int rc = use_table(db, mem, replace, err);
     if (rc != 0)
         rt_memtable_free(mem);

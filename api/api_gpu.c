@@ -46,11 +46,20 @@ static int open_cuda(int number, bool cold, struct rt_gpu_ahead *ahead, struct r
 
 api_gpu_opener *api_gpu_open = open_cuda;
 
-/* The GPUs from the context's on; where a machine has fewer, the context's is opened again. */
-static int device_of(const heddle_context *c, int number)
+static int count_cuda(void)
 {
     const struct rt_driver *cu;
-    return rt_driver_get(&cu, NULL) == 0 && c->device + number < cu->ndevices ? c->device + number : c->device;
+    return rt_driver_get(&cu, NULL) == 0 ? cu->ndevices : 0;
+}
+
+int (*api_gpu_count)(void) = count_cuda;
+
+/* Behind the context's GPUs those from the first on; where a machine has fewer, that is opened again. */
+static int device_of(const heddle_context *c, int number)
+{
+    if (number < c->ndevices)
+        return c->devices[number];
+    return c->devices[0] + number < count_cuda() ? c->devices[0] + number : c->devices[0];
 }
 
 static struct rt_gpu_options options_of(const heddle_context *c)
@@ -69,7 +78,7 @@ static int open_gpu(const heddle_context *c, const struct api_engine *e, int num
     struct rt_gpu_options o = options_of(c);
     struct rt_device *d;
     struct rt_compiler *compiler;
-    int device = number ? device_of(c, number) : c->device;
+    int device = device_of(c, number);
     bool cold =
         ahead ? !rt_gpu_known_stored(ahead->options, device, RT_CUDA_NAME, ahead->spec, ahead->units) : e->compiles;
     HD_TRY(api_gpu_open(device, cold, ahead, &d, &compiler, err));
@@ -81,7 +90,7 @@ static int open_gpu(const heddle_context *c, const struct api_engine *e, int num
 bool api_gpu_stored(const heddle_context *c, const struct api_program *p)
 {
     struct rt_gpu_options o = options_of(c);
-    return rt_gpu_known_stored(&o, c->device, RT_CUDA_NAME, p->pl->spec, p->plain.cuda.units);
+    return rt_gpu_known_stored(&o, c->devices[0], RT_CUDA_NAME, p->pl->spec, p->plain.cuda.units);
 }
 
 /* Whoever comes while another thread opens it waits for that. */
@@ -176,8 +185,8 @@ int api_gpu_ptx(heddle_context *c, const struct cg_cuda_artifact *art, struct hd
     const struct rt_driver *cu;
     struct rt_driver_device d = {.arch = USUAL_ARCH};
     struct rt_nvrtc *n;
-    if (rt_driver_get(&cu, NULL) == 0 && c->device < cu->ndevices)
-        rt_driver_device(cu, c->device, &d);
+    if (rt_driver_get(&cu, NULL) == 0 && c->devices[0] < cu->ndevices)
+        rt_driver_device(cu, c->devices[0], &d);
     HD_TRY(rt_nvrtc_open(NULL, &n, err));
     int rc = print_ptx(n, d.arch, art, out, err);
     rt_nvrtc_close(n);

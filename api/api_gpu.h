@@ -16,6 +16,8 @@ struct rt_gpu_ahead;
 typedef int api_gpu_opener(int number, bool cold, struct rt_gpu_ahead *ahead, struct rt_device **d,
                            struct rt_compiler **c, struct hd_err *err);
 extern api_gpu_opener *api_gpu_open;
+/* How many devices there are; likewise. */
+extern int (*api_gpu_count)(void);
 
 /* As api_gpu_get: the emitted program's code is compiled while the GPU opens, on so many threads. fresh: also what the cache
  * has. */

@@ -136,7 +136,7 @@ static int give_columns(struct heddle_statement *s, struct rt_gpu_columns *colum
     struct stream *own = hd_try_calloc(1, sizeof *own);
     if (!own)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    own->device = s->db->context->device;
+    own->device = s->db->context->devices[s->slot];
     if (api_statement_empty_stream(s, &own->empty, err) != 0) {
         free(own);
         return -1;

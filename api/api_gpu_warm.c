@@ -70,7 +70,7 @@ int api_gpu_warm(heddle_context *c, const char *arch_name, struct hd_strbuf *out
     if (!c->cache_dir)
         return HD_FAIL(err, USER, NULL, "there is no cache: $HEDDLE_CACHE is empty, or there is no home to put it");
     if (!arch_name)
-        HD_TRY(rt_cuda_arch(c->device, &arch, err));
+        HD_TRY(rt_cuda_arch(c->devices[0], &arch, err));
     HD_TRY(api_engine_get(c, &e, err));
     double start = api_now_ms();
     HD_TRY(open_compiler(arch, arch_name != NULL, &compiler, err));

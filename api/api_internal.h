@@ -9,6 +9,7 @@
 #include "include/heddle.h"
 #include "runtime/base/err.h"
 #include "runtime/base/guard.h"
+#include "runtime/spec.h"
 
 /* ---- errors: struct hd_err inside, heddle_error outside ------------------------------------ */
 
@@ -48,12 +49,16 @@ struct heddle_context {
     char *cache_dir; /* NULL: no cache on disk */
     uint64_t cache_limit;
     char backend[16]; /* auto, cpu, cuda */
-    int device;
+    int ndevices; /* 1 or more */
+    int devices[RT_MAX_DEVICES]; /* numbers of GPUs; the first one is that of whatever runs on one */
     bool no_mmap; /* copy database files instead */
     void *exec; /* the executor's part, made when first needed; see api_statement.c */
     void (*exec_free)(void *exec);
     pthread_mutex_t mutex; /* exec */
 };
+
+/* The GPUs that options name, or USER; RESOURCE where this machine has GPUs, but not as many. */
+int api_devices_read(const heddle_options *o, int devices[RT_MAX_DEVICES], int *n, struct hd_err *err);
 
 /* ---- database ------------------------------------------------------------------------------ */
 
@@ -98,6 +103,8 @@ int api_table_name_check(const char *name, struct hd_err *err);
 int api_database_publish(heddle_database *db, struct api_table *t, bool replace, struct hd_err *err);
 struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem); /* or NULL */
 void api_table_release(struct api_table *t);
+/* A copy of a snapshot with n more tables, of which the caller keeps its references. NULL: out of memory. */
+struct api_snapshot *api_snapshot_with(const struct api_snapshot *from, struct api_table *const *more, int n);
 int api_snapshot_find(const struct api_snapshot *s, const char *name); /* -1 none */
 /* A copy of the current snapshot without table number `without` (-1: all), with room for one
  * more. Under the database's mutex. NULL: out of memory. */

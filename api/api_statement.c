@@ -13,6 +13,7 @@
 #include "api/api_background.h"
 #include "api/api_backend.h"
 #include "api/api_history.h"
+#include "api/api_spread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,49 @@ int heddle_prepare_plan(heddle_database *db, const void *plan, size_t size, cons
     return new_prepared(db, (struct plan_bytes){plan, size, true}, o, out, err);
 }
 
+static int prepare_part(struct heddle_statement *s, const char *plan, const char *values, struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, read_bytes(s, (struct plan_bytes){plan, 0, false}, &s->plan, err));
+    if (rc == 0 && values)
+        HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, values, err));
+    return rc;
+}
+
+int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
+                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err)
+{
+    struct heddle_statement *part = hd_try_calloc(1, sizeof *part);
+    if (!part) {
+        api_snapshot_release(tables);
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    }
+    *part = (struct heddle_statement){.db = s->db,
+                                      .engine = s->engine,
+                                      .tables = tables,
+                                      .backend = s->backend,
+                                      .balance = s->balance,
+                                      .tier = s->tier,
+                                      .fws_threshold = s->fws_threshold,
+                                      .gpu_warps = s->gpu_warps,
+                                      .gpu_block = s->gpu_block,
+                                      .threads = threads,
+                                      .slot = slot,
+                                      .is_part = true,
+                                      .memory_limit = s->memory_limit,
+                                      .no_cache = s->no_cache};
+    hd_arena_init(&part->arena);
+    rt_cancel_init(&part->cancel);
+    rt_exec_stats_init(&part->timed.stats);
+    rt_exec_stats_init(&part->counted.stats);
+    if (prepare_part(part, plan, values, err) != 0) {
+        heddle_statement_free(part);
+        return -1;
+    }
+    *out = part;
+    return 0;
+}
+
 int api_statement_ready(const struct heddle_statement *s, struct hd_err *err)
 {
     return s->plan ? 0 : HD_FAIL(err, USER, NULL, "the statement has no plan: prepare it");
@@ -321,6 +365,7 @@ static struct api_program *program_new(const struct heddle_statement *s, const s
     atomic_init(&p->refs, 1);
     p->backend = b;
     p->engine = s->engine;
+    p->slot = s->slot;
     p->tables = s->tables;
     atomic_fetch_add(&p->tables->refs, 1);
     hd_arena_init(&p->arena);
@@ -345,9 +390,11 @@ static void forget_execution(struct heddle_statement *s)
     s->has_counts = false;
 }
 
-static void release_programs(struct heddle_statement *s)
+void api_statement_release_programs(struct heddle_statement *s)
 {
     forget_execution(s);
+    api_spread_free(s->spread);
+    s->spread = NULL;
     s->program = NULL;
     for (int i = 0; i < PL_SIDES; i++) {
         api_program_leave(s->programs[i]);
@@ -359,7 +406,7 @@ void heddle_statement_free(heddle_statement *s)
 {
     if (!s)
         return;
-    release_programs(s);
+    api_statement_release_programs(s);
     rt_exec_stats_release(&s->timed.stats);
     rt_exec_stats_release(&s->counted.stats);
     rt_cancel_release(&s->cancel);
@@ -374,7 +421,7 @@ static int bind_one(struct heddle_statement *s, const char *name, const char *va
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    release_programs(s); /* it was planned for the old values */
+    api_statement_release_programs(s); /* it was planned for the old values */
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind(s->plan, name, value, err));
     return rc;
 }
@@ -392,7 +439,7 @@ static int bind_json(struct heddle_statement *s, const char *json, struct hd_err
 {
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    release_programs(s);
+    api_statement_release_programs(s);
     HD_GUARDED(rc, &s->cancel.flag, err, fe_plan_bind_json(s->plan, json, err));
     return rc;
 }
@@ -474,8 +521,9 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
     bool gpu = p->backend->side == PL_GPU;
     struct pl_options po = {.profile = s->profile,
                             .frame_weight = frame_weight(),
-                            .fragments = fragments(),
+                            .fragments = s->is_part ? 1 : fragments(),
                             .devices = 2,
+                            .slices = s->is_part,
                             .cached_bytes = cached_bytes(),
                             .memory_bytes = gpu ? 0 : state_memory(s),
                             .on_gpu = gpu,
@@ -530,15 +578,27 @@ void api_statement_use(struct heddle_statement *s, enum pl_side side)
     s->backend = s->program->backend;
 }
 
+int api_statement_column(const struct heddle_statement *s, const char *name)
+{
+    const struct fe_node *root = s->plan->root;
+    for (int i = 0; i < root->ncols; i++)
+        if (strcmp(root->cols[i].name, name) == 0)
+            return i;
+    HD_BUG("no column %s", name);
+}
+
+int api_statement_plan_here(struct heddle_statement *s, struct hd_err *err)
+{
+    HD_TRY(api_statement_plan(s, s->backend->side, err));
+    api_statement_use(s, s->backend->side);
+    return 0;
+}
+
 int api_program_emit(struct heddle_statement *s, struct hd_err *err)
 {
     HD_TRY(api_statement_ready(s, err));
-    if (!s->program && s->automatic.on) {
-        HD_TRY(api_auto_choose(s, false, err));
-    } else if (!s->program) {
-        HD_TRY(api_statement_plan(s, s->backend->side, err));
-        api_statement_use(s, s->backend->side);
-    }
+    if (!s->program)
+        HD_TRY(s->automatic.on ? api_auto_choose(s, false, err) : api_statement_plan_here(s, err));
     return api_statement_emit(s, s->program, err);
 }
 
@@ -604,11 +664,17 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     }
     s->stats_spec = p->pl->spec;
     s->executed = true;
+    if (s->spread) /* this one was on one GPU */
+        s->spread->executed = false;
     return rc;
 }
 
 static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
+    bool spread;
+    HD_TRY(api_spread_choose(s, &spread, err));
+    if (spread)
+        return api_spread_execute(s, out, err);
     return api_statement_execute(s, &(struct api_output){.stream = out}, err);
 }
 

@@ -62,6 +62,7 @@ struct api_program {
     atomic_int refs;
     const struct api_backend *backend;
     struct api_engine *engine;
+    int slot; /* of the engine's GPUs the one that it runs on */
     struct api_snapshot *tables; /* that it names */
     struct hd_arena arena;
     struct pl_program *pl;
@@ -82,7 +83,10 @@ struct api_times {
 struct api_execution {
     struct api_times times;
     struct rt_exec_stats stats;
+    uint64_t rows, bytes; /* of the result, as a GPU had it */
 };
+
+struct api_spread;
 
 /* Of a statement whose backend is chosen execution by execution (api_auto.c). */
 struct api_auto {
@@ -112,6 +116,9 @@ struct heddle_statement {
     enum pl_tier tier;
     uint32_t fws_threshold, gpu_warps, gpu_block;
     int threads;
+    int slot; /* of the engine's GPUs the one that it runs on, unless it is spread over several */
+    bool is_part; /* it is a fragment of another statement's plan on one of several GPUs */
+    struct api_spread *spread; /* over several GPUs (api_spread.h); NULL: not, or not decided yet */
     uint64_t memory_limit;
     bool profile, no_cache;
     double read_ms; /* reading the plan, until a program has taken it over */
@@ -153,6 +160,20 @@ void api_statement_use(struct heddle_statement *s, enum pl_side side);
 int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, heddle_error **out);
 /* No rows, in the columns of the result. */
 int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+struct cJSON;
+/* The plan, cut for so many workers (docs/scale.md); the document lives in the arena. */
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, struct cJSON **document,
+                      struct hd_err *err);
+/* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
+ * runs on a GPU of the engine with the options of s. */
+int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
+                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err);
+/* The number of the result's column of that name. */
+int api_statement_column(const struct heddle_statement *s, const char *name);
+/* What was planned goes: for other values, or another GPU. */
+void api_statement_release_programs(struct heddle_statement *s);
+/* The program is planned for the statement's backend, and is the present one. */
+int api_statement_plan_here(struct heddle_statement *s, struct hd_err *err);
 /* Fails where no plan was prepared. */
 int api_statement_ready(const struct heddle_statement *s, struct hd_err *err);
 

@@ -4,6 +4,7 @@
 
 #include "api/api_auto.h"
 #include "api/api_backend.h"
+#include "api/api_spread.h"
 #include "planner/physical.h"
 #include "runtime/base/show.h"
 #include "runtime/exec/spec_print.h"
@@ -46,8 +47,13 @@ static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct h
 }
 
 static const struct api_stage stages[] = {
-    {"plan", show_plan}, {"physical", show_physical}, {"pipelines", show_pipelines},
-    {"spec", show_spec}, {"backend", api_auto_show},  {0},
+    {"plan", show_plan},
+    {"physical", show_physical},
+    {"pipelines", show_pipelines},
+    {"spec", show_spec},
+    {"backend", api_auto_show},
+    {"devices", api_spread_show},
+    {0},
 };
 
 static int show(const struct api_stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
@@ -229,6 +235,7 @@ static int write_report(const struct heddle_statement *s, char **json)
     hd_strbuf_addf(&b, "{\"version\":%d,\"backend\":\"%s\"", REPORT_VERSION, s->backend->name);
     api_auto_report(&b, s);
     s->backend->report(&b, s);
+    api_spread_report(&b, s);
     hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan, t->codegen, t->open);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,
                    t->how == RT_COMPILED ? "false" : "true", t->transfer);

@@ -19,9 +19,9 @@ enum fe_storage {
     FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows; bytes */
 };
 enum { FE_TEXT_BLOCK_SHIFT = 16 };
-/* Packed columns: stored numbers without sign, lowest bit first, one behind the other, and 16 to 23 bytes behind the
+/* Packed columns: stored numbers without sign, lowest bit first, one behind the other, and FE_PACKED_BEYOND bytes or more behind the
  * last one, so that readers may load whole words. Row r begins at bit r * bits. */
-enum { FE_BITS_MAX = 63 };
+enum { FE_BITS_MAX = 63, FE_PACKED_BEYOND = 16 };
 /* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
 #define FE_MAX_ROWS ((int64_t)1 << 44)
 /* Rows of a table: plans count them in an int32. */
@@ -134,7 +134,7 @@ struct fe_catalog {
 static inline uint64_t fe_column_bytes(const struct fe_table_column *c, int64_t rows)
 {
     uint64_t n = (uint64_t)rows;
-    return c->bits ? (n * (uint64_t)c->bits + 63) / 64 * 8 + 16 : n * (uint64_t)c->width;
+    return c->bits ? (n * (uint64_t)c->bits + 63) / 64 * 8 + FE_PACKED_BEYOND : n * (uint64_t)c->width;
 }
 
 /* A stored number of a packed column. */

@@ -102,6 +102,11 @@ bool fe_is_list(const struct cJSON *v)
     return cJSON_IsArray(v);
 }
 
+double fe_number_of(const struct cJSON *v)
+{
+    return v->valuedouble;
+}
+
 const char *fe_text_of(const struct cJSON *v)
 {
     return v->valuestring;

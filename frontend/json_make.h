@@ -30,6 +30,8 @@ struct cJSON *fe_first_json(const struct cJSON *v);
 struct cJSON *fe_next_json(const struct cJSON *v);
 const char *fe_key_of(const struct cJSON *member);
 bool fe_is_list(const struct cJSON *v);
+/* Of a number. */
+double fe_number_of(const struct cJSON *v);
 /* Of a string. */
 const char *fe_text_of(const struct cJSON *v);
 struct cJSON *fe_copy_json(struct hd_arena *a, const struct cJSON *v);

@@ -155,10 +155,14 @@ typedef struct heddle_options {
     const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
     uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
     const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
-    int device;                /* CUDA device number */
+    int device;                /* CUDA device number, where `devices` is NULL */
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
+    const char
+        *devices; /* CUDA devices: numbers such as "0,1", 8 at most, or "all". On backend cuda a query that gains by it
+                            runs on all of them, each with a part of the rows (docs/scale.md); others and those of
+                            backend auto run on the first. NULL = `device` */
 } heddle_options;
 /* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
  * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is
@@ -328,13 +332,13 @@ HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *va
 HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);
 /* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
 HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
-/* The same, with the rows where they were made: on a GPU as one batch in its memory (device type CUDA; all is there,
- * so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
+/* The same, with the rows where they were made: on the context's first GPU as one batch in its memory (device type CUDA; all is
+ * there, so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
  * context, and counts against its limit until stream and batch are released, which must be before the context is freed. */
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, backend, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
  * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md

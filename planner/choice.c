@@ -118,3 +118,23 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 {
     return ms / model_ms(in, side);
 }
+
+/* ---- several GPUs ----------------------------------------------------------------------- */
+
+/* A fragment has launches and a result of its own, which threads wait for; rows go through the host's memory, where they
+ * are put into columns, and on. Larger than what is timed, so that no query is slower. */
+static const double fragment_ms = 1, exchange_bytes_of_ms = 0.2e6;
+
+int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)
+{
+    struct pl_choice_in one = {.work = {[PL_GPU] = in->work}};
+    double alone = gpu_model_ms(&one);
+    double together = alone / in->devices + fragment_ms * HD_MAX(in->fragments, 1) + in->bytes / exchange_bytes_of_ms;
+    if (!in->fits) {
+        snprintf(why, n, "what the plan reads does not fit the memory of one GPU");
+        return in->devices;
+    }
+    bool several = is_gain(alone, together);
+    snprintf(why, n, "estimated: %.3g ms on one GPU, %.3g on %d", alone, together, in->devices);
+    return several ? in->devices : 1;
+}

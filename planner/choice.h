@@ -46,4 +46,15 @@ void pl_choice_why(const struct pl_choice *c, char *text, size_t n);
 /* What an execution tells for pl_choice_in.measured: `ms` that it took beside opening, compiling and transfer. */
 double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, double ms);
 
+/* Whether a plan runs on several GPUs or on one of them, by cost. */
+struct pl_devices_in {
+    struct pl_work work; /* of the program for one */
+    int devices;
+    bool fits; /* all that the plan reads of tables does, into the memory of one */
+    int fragments; /* that it is cut into (planner/distribute.h); 0: not cut yet, at least one and what it sends nothing */
+    double bytes; /* that fragments send */
+};
+/* How many: in->devices or 1. The reason in one line, of at most n bytes. */
+int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n);
+
 #endif

@@ -347,6 +347,7 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
     double memory_bytes; /* limit of the memory that states have, behind which there are files; 0: none */
+    bool slices; /* find out which rows of tables are read (rt_arg.scans) */
     bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
     int threads; /* private copies are planned for this many */
     int gpu_blocks; /* copies per block likewise; 0: those of a large GPU */

@@ -4,6 +4,7 @@
 
 #include "planner/access.h"
 #include "planner/ends.h"
+#include "planner/slices.h"
 #include "planner/tiering.h"
 
 static void seal_level(struct ctx *c, struct pl_pipeline *q, const bool *defined, int l)
@@ -240,4 +241,6 @@ void pl_seal(struct ctx *c)
     g->nnodes = c->nnodes;
     for (int i = 0; i < c->pipelines.n; i++)
         seal_pipeline(c, c->pipelines.v[i], &g->pipelines[i], &s->pipelines[i], i);
+    if (c->opt.slices)
+        pl_seal_slices(c);
 }

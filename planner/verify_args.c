@@ -285,6 +285,27 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     return vf_broken(v, VF_ARG_KIND);
 }
 
+/* Rows that lie between ends, or children that lie in their order; of no argument but those that have rows. */
+static bool check_scans(struct vf *v, const struct rt_arg *a)
+{
+    bool offsets = a->kind == RT_ARG_FK_OFFSETS;
+    for (int i = 0; i < a->nscans; i++) {
+        const struct rt_scan *s = &a->scans[i];
+        VF_CHECK(v, ARG_SCANS, offsets || rt_arg_object(a->kind) == RT_OBJECT_COLUMN);
+        VF_CHECK(v, ARG_SCANS, s->pipeline >= 0 && s->pipeline < v->spec->npipelines);
+        const struct rt_pipeline *r = &v->spec->pipelines[s->pipeline];
+        VF_CHECK(v, ARG_SCANS, r->source == RT_SOURCE_TABLE && r->nends > 0);
+        const struct fe_table *t = offsets ? a->table->fks[a->index].parent : a->table;
+        if (s->fk < 0) {
+            VF_CHECK(v, ARG_SCANS, r->table == t);
+            continue;
+        }
+        VF_CHECK(v, ARG_SCANS, !offsets && s->fk < t->nfks);
+        VF_CHECK(v, ARG_SCANS, t->fks[s->fk].parent == r->table && !t->fks[s->fk].child_rows);
+    }
+    return true;
+}
+
 bool vf_args(struct vf *v)
 {
     int words = 0;
@@ -292,6 +313,7 @@ bool vf_args(struct vf *v)
         const struct rt_arg *a = &v->spec->args[i];
         v->arg = i;
         VF_TRY(check_arg(v, a));
+        VF_TRY(check_scans(v, a));
         VF_CHECK(v, ARG_WORDS, a->word == words);
         words += rt_arg_words(a);
     }

@@ -284,6 +284,12 @@ enum rt_arg_object {
 /* Where its value comes from, as args.def tells. */
 enum rt_arg_group { RT_ARGS_PLAN, RT_ARGS_NUMBER, RT_ARGS_MEMORY, RT_ARGS_STATE };
 
+/* Rows between the ends of a pipeline's source, a table; with `fk`, not -1: their children by that foreign key of the argument's
+ * table, which lie in the order of their parents. */
+struct rt_scan {
+    int pipeline, fk;
+};
+
 struct rt_arg {
     enum rt_arg_kind kind;
     enum rt_phys phys; /* of constants, bases */
@@ -298,6 +304,8 @@ struct rt_arg {
     char escape; /* LIKE */
     int nset; /* SET */
     const void *set;
+    int nscans; /* COL_*, FK_OFFSETS: the rows that are read, of FK_OFFSETS those of the parent, are these; 0: any may be */
+    struct rt_scan *scans;
 };
 
 /* On a CPU a SET of I32 or I64 has a filter behind its elements, at the next multiple of 8 bytes: a word `shift`, and

@@ -21,6 +21,8 @@
 #              finish (GPU_MILLIONS: fewer)
 #   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
+#   multi [N]  TPC-H at SF 10 on N GPUs (default: all; on a machine with one, two workers on it): rows of one GPU, and
+#              times of both, spread always and where the planner would
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; the nearest of
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
@@ -204,6 +206,20 @@ stage_fragments() {
     done
 }
 
+several() { # DEVICES SPREAD
+    HEDDLE_SAME_DEVICE=1 python3 tests/gpu/several.py --heddle "$heddle" --db "$(database tpch 10)" --sf 10 \
+        --devices "$1" --spread "$2" --out "$report/multi-$2.json"
+}
+
+stage_multi() {
+    local there list
+    there=$(nvidia-smi --query-gpu=index --format=csv,noheader | head -n "${1:-8}" | paste -sd,)
+    list=$there
+    [ "$there" = 0 ] && list=0,0
+    step "multi-$list" several "$list" always
+    step "multi-auto-$list" several "$list" auto
+}
+
 # graph VERTICES EDGES: its path.
 graph() {
     local db=$data/graph-$1-$2
@@ -307,7 +323,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | joins | operators | sql | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | multi | joins | operators | sql | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

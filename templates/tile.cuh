@@ -47,8 +47,8 @@ HDD_DEVICE void hdd_from_bits(u64 bits, f32 &v)
 
 // Stored values of a lane's rows from `first` on: always eight. The last tile of a source ends
 // in memory that is there but holds no rows (zeros: runtime/gpu/gpu_resident.c); a lane that has
-// none at all reads row 0 again. They stay packed in 32-bit words until one is asked for, so that
-// they live in registers however wide they are.
+// none at all reads the tile's first ones: rows in front of the tile need not be there. They stay
+// packed in 32-bit words until one is asked for, so that they live in registers however wide they are.
 template <class T> struct hdd_tile {
     static constexpr u32 bytes = sizeof(T), words = 2 * bytes, bits = 8 * bytes;
     u32 w[words];

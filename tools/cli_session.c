@@ -14,7 +14,7 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     o.threads = (int)cli_count(a, CLI_THREADS, 0);
     o.memory_limit = (uint64_t)cli_count(a, CLI_MEMORY, 0);
     o.backend = cli_text(a, CLI_BACKEND);
-    o.device = (int)cli_count(a, CLI_DEVICE, 0);
+    o.devices = cli_text(a, CLI_DEVICE);
     o.no_mmap = cli_given(a, CLI_NO_MMAP);
     o.temp_dir = cli_text(a, CLI_TEMP);
     o.temp_limit = (uint64_t)cli_count(a, CLI_TEMP_LIMIT, 0);

@@ -2,12 +2,16 @@
 #include "tools/cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int explain_statement(const struct cli_args *a, heddle_statement *s, struct cli_error *err)
 {
     char *text;
     heddle_error *e = NULL;
-    const char *stages = cli_given(a, CLI_DUMP) ? cli_text(a, CLI_DUMP) : "plan,pipelines";
+    const char *devices = cli_text(a, CLI_DEVICE);
+    bool several = devices && (strchr(devices, ',') || strcmp(devices, "all") == 0);
+    const char *usual = several ? "plan,pipelines,devices" : "plan,pipelines";
+    const char *stages = cli_given(a, CLI_DUMP) ? cli_text(a, CLI_DUMP) : usual;
     if (cli_exclude(a, CLI_DUMP, CLI_FRAGMENTS, err) || cli_bind_params(a, s, err))
         return -1;
     int rc = cli_given(a, CLI_FRAGMENTS) ? heddle_plan_fragments(s, (int)cli_count(a, CLI_FRAGMENTS, 1), &text, &e)
@@ -58,7 +62,8 @@ const struct cli_command cli_explain = {
     .operands = "PLAN",
     .summary = "show what is made of a plan",
     .about = "Prints the stages that the plan in PLAN (- is standard input; Heddle's JSON, or Substrait in\n"
-             "JSON or binary) goes through, without running it. The default is --dump plan,pipelines.\n"
+             "JSON or binary) goes through, without running it. The default is --dump plan,pipelines,\n"
+             "of several GPUs (--device) also devices: what each of them runs.\n"
              "\n"
              "  heddle explain q3.json --db tpch1\n"
              "  heddle explain q3.json --db tpch1 --dump llvm-opt\n"

@@ -20,13 +20,14 @@ Params = Union[Mapping[str, Any], Sequence[Any], None]
 
 
 def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_limit: int = 0,
-            backend: str | None = None, device: int = 0, cache_dir: str | None = None, trust: bool = False,
-            no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0) -> Connection:
+            backend: str | None = None, device: int | str | Sequence[int] = 0, cache_dir: str | None = None,
+            trust: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0) -> Connection:
     """Opens the database in a directory, or without a path an empty one in memory.
 
     `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
-    `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `cache_dir`: of compiled plans, "" for none. `trust`: files are not verified.
-    `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
+    `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `device`: number of the GPU; or
+    several, such as [0, 1], or "all", which run a query of backend "cuda" together where it gains. `cache_dir`: of
+    compiled plans, "" for none. `trust`: files are not verified. `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
     nowhere; by default $TMPDIR or /var/tmp where there is a limit. `temp_limit`: bytes of it, 0 for what the disk has.
 
     >>> import heddle
@@ -41,9 +42,11 @@ def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_l
 def new_context(threads=0, memory_limit=0, backend=None, device=0, cache_dir=None, no_mmap=False, temp_dir=None,
                 temp_limit=0) -> native.Owner:
     """A heddle_context."""
+    devices = device if isinstance(device, str) else None if isinstance(device, int) else ",".join(map(str, device))
     options = native.Options(struct_size=ctypes.sizeof(native.Options), threads=threads, memory_limit=memory_limit,
                              cache_dir=None if cache_dir is None else os.fsencode(cache_dir),
-                             backend=backend.encode() if backend else None, device=device, no_mmap=int(no_mmap),
+                             backend=backend.encode() if backend else None, device=0 if devices is not None else device,
+                             devices=None if devices is None else devices.encode(), no_mmap=int(no_mmap),
                              temp_dir=None if temp_dir is None else os.fsencode(temp_dir), temp_limit=temp_limit)
     context = native.Owner(native.lib.heddle_context_free)
     native.call(native.lib.heddle_context_new, ctypes.byref(options), ctypes.byref(context.handle))

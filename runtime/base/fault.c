@@ -32,6 +32,10 @@ static int error_of(enum hd_fault_kind k)
     case HD_FAULT_THREAD: return EAGAIN;
     case HD_FAULT_COMPILE:
     case HD_FAULT_DEVICE:
+    case HD_FAULT_DEVICE_0:
+    case HD_FAULT_DEVICE_1:
+    case HD_FAULT_DEVICE_2:
+    case HD_FAULT_DEVICE_3:
     case HD_FAULT_READ:
     case HD_FAULT_SYNC:
     case HD_FAULT_RENAME:
@@ -91,6 +95,14 @@ bool hd_fault(enum hd_fault_kind k)
         return false;
     errno = error_of(k);
     return true;
+}
+
+bool hd_fault_device(int number)
+{
+    static const enum hd_fault_kind own[] = {HD_FAULT_DEVICE_0, HD_FAULT_DEVICE_1, HD_FAULT_DEVICE_2,
+                                             HD_FAULT_DEVICE_3};
+    bool any = hd_fault(HD_FAULT_DEVICE), this = number < (int)HD_COUNT(own) && hd_fault(own[number]);
+    return any || this;
 }
 
 bool hd_fault_arm(const char *spec)

@@ -17,7 +17,11 @@
     X(RENAME, "rename") /* rename: EIO */ \
     X(THREAD, "thread") /* pthread_create: EAGAIN */ \
     X(COMPILE, "compile") /* LLVM, of a part of a module */ \
-    X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */
+    X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */ \
+    X(DEVICE_0, "device0") /* the same on the GPU of that number */ \
+    X(DEVICE_1, "device1") \
+    X(DEVICE_2, "device2") \
+    X(DEVICE_3, "device3")
 
 enum hd_fault_kind {
 #define X(id, name) HD_FAULT_##id,
@@ -28,6 +32,8 @@ enum hd_fault_kind {
 
 /* True: this call must fail as if the system had refused it (errno is set). Thread-safe. */
 bool hd_fault(enum hd_fault_kind k);
+/* The same of a kernel on GPU `number`. */
+bool hd_fault_device(int number);
 /* Replaces the environment's setting; NULL or "" disarms. False if the text is malformed.
  * Not while other threads run. */
 bool hd_fault_arm(const char *spec);

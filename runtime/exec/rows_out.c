@@ -294,3 +294,78 @@ int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64
     hd_arena_release(&a);
     return rc;
 }
+
+/* ---- rows for several readers --------------------------------------------------------------- */
+
+/* Rows side by side by their part; begin[k] is the first of part k. */
+struct divided {
+    unsigned char *rows;
+    uint64_t *begin; /* parts + 1 */
+};
+
+static uint64_t part_of(const struct rt_field *f, const unsigned char *row, int parts)
+{
+    uint64_t part = 0;
+    memcpy(&part, row + f->offset,
+           (size_t)rt_phys_size(f->phys) < sizeof part ? (size_t)rt_phys_size(f->phys) : sizeof part);
+    HD_ASSERT(part < (uint64_t)parts);
+    return part;
+}
+
+static void divide(const struct rt_state *s, const struct rt_field *f, const unsigned char *rows, uint64_t n, int parts,
+                   struct divided *out)
+{
+    size_t stride = (size_t)s->stride;
+    for (uint64_t i = 0; i < n; i++)
+        out->begin[part_of(f, rows + i * stride, parts) + 1]++;
+    for (int k = 0; k < parts; k++)
+        out->begin[k + 1] += out->begin[k];
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t to = out->begin[part_of(f, rows + i * stride, parts)]++;
+        memcpy(out->rows + to * stride, rows + i * stride, stride);
+    }
+    for (int k = parts; k > 0; k--)
+        out->begin[k] = out->begin[k - 1];
+    out->begin[0] = 0;
+}
+
+static int divided_streams(const struct rt_spec *spec, const struct divided *d, int parts, struct rt_memory *m,
+                           const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    size_t stride = (size_t)spec->states[spec->result_state].stride;
+    for (int k = 0; k < parts; k++) {
+        const unsigned char *rows = d->rows + d->begin[k] * stride;
+        if (rt_rows_stream(spec, rows, d->begin[k + 1] - d->begin[k], m, stop, &out[k], err) == 0)
+            continue;
+        while (k-- > 0)
+            out[k].release(&out[k]);
+        return -1;
+    }
+    return 0;
+}
+
+int rt_rows_streams(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, int by, int parts,
+                    struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    const struct rt_state *s = &spec->states[spec->result_state];
+    size_t bytes = (size_t)n * (size_t)s->stride;
+    struct divided d = {.begin = hd_try_calloc((size_t)parts + 1, sizeof *d.begin)};
+    int rc = -1;
+    if (!rt_memory_reserve(m, bytes)) {
+        char text[RT_REFUSAL_TEXT];
+        enum hd_err_class class = rt_memory_refusal(m, "rows for other GPUs", text);
+        free(d.begin);
+        return hd_err_set(err, class, __FILE__, __LINE__, s->path, "%s", text);
+    }
+    d.rows = d.begin ? hd_try_malloc(bytes) : NULL;
+    if (d.rows) {
+        divide(s, &s->fields[spec->result[by].field], rows, n, parts, &d);
+        rc = divided_streams(spec, &d, parts, m, stop, out, err);
+    } else {
+        HD_FAIL(err, RESOURCE, s->path, "out of memory for rows for other GPUs");
+    }
+    rt_memory_unreserve(m, bytes);
+    free(d.rows);
+    free(d.begin);
+    return rc;
+}

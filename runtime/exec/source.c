@@ -45,3 +45,26 @@ struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pi
     r.begin = HD_MAX(all.begin, r.begin / RT_FRAGMENT_ROWS * RT_FRAGMENT_ROWS);
     return r.begin < r.end ? r : (struct rt_source_rows){all.begin, all.begin};
 }
+
+static struct rt_source_rows rows_of_scan(const struct rt_spec *s, const struct rt_arg *a, const struct rt_scan *scan)
+{
+    const struct rt_pipeline *p = &s->pipelines[scan->pipeline];
+    struct rt_source_rows r = rt_source_span(s, p, (struct rt_fragment){0, 1}, (uint64_t)p->table->rows);
+    if (scan->fk < 0)
+        return r;
+    const uint64_t *offsets = a->table->fks[scan->fk].offsets;
+    return (struct rt_source_rows){offsets[r.begin], offsets[r.end]};
+}
+
+struct rt_source_rows rt_arg_rows(const struct rt_spec *s, const struct rt_arg *a)
+{
+    struct rt_source_rows all = {0, UINT64_MAX}, r = {UINT64_MAX, 0};
+    for (int i = 0; i < a->nscans; i++) {
+        struct rt_source_rows one = rows_of_scan(s, a, &a->scans[i]);
+        if (one.begin < one.end)
+            r = (struct rt_source_rows){HD_MIN(r.begin, one.begin), HD_MAX(r.end, one.end)};
+    }
+    if (a->nscans && r.begin >= r.end)
+        return (struct rt_source_rows){0, 0};
+    return a->nscans ? r : all;
+}

@@ -12,4 +12,7 @@ struct rt_source_rows {
 struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
                                      uint64_t n);
 
+/* The rows of a part of a table that the program reads at most (rt_arg.scans), all without scans. */
+struct rt_source_rows rt_arg_rows(const struct rt_spec *s, const struct rt_arg *a);
+
 #endif

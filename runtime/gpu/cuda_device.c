@@ -181,7 +181,7 @@ static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l
     void *params[RT_PARAMS];
     for (int i = 0; i < l->nparams; i++)
         params[i] = (void *)l->param[i].p;
-    if (hd_fault(HD_FAULT_DEVICE)) /* the kernel with 0 for every address among its args */
+    if (hd_fault_device(c->number)) /* the kernel with 0 for every address among its args */
         params[0] = (void *)zeros;
     int status = l->cooperative ? cu->cuLaunchCooperativeKernel(f->f, l->blocks, 1, 1, l->threads, 1, 1,
                                                                 l->shared_bytes, rt_cuda_compute(c), params)

@@ -119,6 +119,20 @@ int rt_gpu_begin(struct rt_gpu *g, const struct hd_stop *stop, struct hd_err *er
     return 0;
 }
 
+uint64_t rt_gpu_room(const struct rt_gpu *g)
+{
+    return rt_gpu_pool_budget(g->pool);
+}
+
+bool rt_gpu_is_lost(struct rt_gpu *g)
+{
+    if (pthread_mutex_trylock(&g->lock) != 0)
+        return false;
+    bool lost = g->d->lost;
+    pthread_mutex_unlock(&g->lock);
+    return lost;
+}
+
 /* ---- what is kept ---------------------------------------------------------------------- */
 
 void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)

@@ -30,6 +30,10 @@ void rt_gpu_close(struct rt_gpu *g); /* NULL is fine. No code may be in use */
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g);
 /* The compiler's (compiler.h). */
 const char *rt_gpu_compiler_trouble(const struct rt_gpu *g);
+/* Bytes of device memory that there are for all that is kept on it and for executions. */
+uint64_t rt_gpu_room(const struct rt_gpu *g);
+/* It is lost, and no execution has made it anew since. Does not wait: one that somebody uses is not. */
+bool rt_gpu_is_lost(struct rt_gpu *g);
 /* Columns of the table that are on the device are no longer needed. */
 void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id);
 

@@ -116,7 +116,7 @@ static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_er
             rt_arg_constant(a, w);
         return 0;
     case RT_ARGS_NUMBER: rt_arg_number(a, w); return 0;
-    case RT_ARGS_MEMORY: return rt_gpu_resident(x->g, a, w, err);
+    case RT_ARGS_MEMORY: return rt_gpu_resident_rows(x->g, a, rt_arg_rows(x->spec, a), w, err);
     case RT_ARGS_STATE: return 0; /* rt_gpu_args_resolve */
     }
     HD_BUG("argument kind %d", (int)a->kind);

@@ -203,3 +203,125 @@ int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, s
         free_columns(m.c, x->g->pool);
     return rc;
 }
+
+/* ---- results of several devices as one -------------------------------------------------------- */
+
+struct gatherer {
+    struct rt_gpu *g;
+    struct rt_gpu_columns *c; /* to be */
+    struct rt_gpu_columns *const *parts;
+    int n;
+};
+
+static int take(struct gatherer *m, size_t n, uint64_t *address, struct hd_err *err)
+{
+    struct rt_piece *piece = &m->c->pieces[m->c->npieces];
+    while (!rt_gpu_pool_alloc(m->g->pool, n, piece))
+        if (!rt_gpu_evict(m->g, n))
+            return HD_FAIL(err, RESOURCE, NULL,
+                           "the limit of %llu bytes of GPU memory is reached: rows of other GPUs need %llu",
+                           (unsigned long long)rt_gpu_pool_budget(m->g->pool), (unsigned long long)n);
+    m->c->npieces++;
+    *address = piece->address;
+    return 0;
+}
+
+static int copy(struct gatherer *m, uint64_t to, const struct rt_gpu_columns *part, uint64_t from, size_t n,
+                struct hd_err *err)
+{
+    if (part->life != part->g->life)
+        return HD_FAIL(err, EXEC, NULL, "another query lost a GPU meanwhile");
+    return m->g->d->ops->copy_peer(m->g->d, RT_STREAM_COMPUTE, (struct rt_place){m->g->d, to},
+                                   (struct rt_place){part->g->d, from}, n, err);
+}
+
+static int gather_values(struct gatherer *m, int i, size_t width, struct hd_err *err)
+{
+    size_t rows = (size_t)m->c->n, all = hd_align_up(rows, HDD_LANE_ROWS), at = 0;
+    uint64_t *to = &m->c->column[i].values;
+    HD_TRY(take(m, all * width, to, err));
+    if (all > rows)
+        HD_TRY(m->g->d->ops->set(m->g->d, *to + rows * width, 0, (all - rows) * width, err));
+    for (int k = 0; k < m->n; k++) {
+        const struct rt_gpu_columns *part = m->parts[k];
+        if (part->n)
+            HD_TRY(copy(m, *to + at, part, part->column[i].values, (size_t)part->n * width, err));
+        at += (size_t)part->n * width;
+    }
+    return 0;
+}
+
+/* The bits of a part from bit `at` on; without a bitmap all are 1. */
+static void put_bits(uint8_t *to, uint64_t at, const uint8_t *from, uint64_t n)
+{
+    for (uint64_t k = 0; k < n; k++)
+        if (!from || from[k >> 3] >> (k & 7) & 1)
+            to[(at + k) >> 3] |= (uint8_t)(1 << ((at + k) & 7));
+}
+
+/* Bitmaps are put together on the host, where each comes by way of the memory of the whole. */
+static int merge_bits(struct gatherer *m, int i, uint8_t *all, uint8_t *one, struct hd_err *err)
+{
+    const struct rt_device_ops *ops = m->g->d->ops;
+    uint64_t valid = m->c->column[i].valid, at = 0;
+    for (int k = 0; k < m->n; k++) {
+        const struct rt_gpu_columns *part = m->parts[k];
+        uint64_t bits = part->n ? part->column[i].valid : 0;
+        size_t bytes = (size_t)(part->n + 7) / 8;
+        if (bits) {
+            HD_TRY(copy(m, valid, part, bits, bytes, err));
+            HD_TRY(ops->download(m->g->d, one, valid, bytes, err));
+        }
+        put_bits(all, at, bits ? one : NULL, part->n);
+        at += part->n;
+    }
+    HD_TRY(ops->upload(m->g->d, valid, all, (size_t)(m->c->n + 7) / 8, err));
+    return ops->sync(m->g->d, err);
+}
+
+static int gather_validity(struct gatherer *m, int i, struct hd_err *err)
+{
+    struct rt_gpu_column *c = &m->c->column[i];
+    size_t bytes = bitmap_bytes(m->c->n);
+    for (int k = 0; k < m->n; k++)
+        c->nulls += m->parts[k]->n ? m->parts[k]->column[i].nulls : 0;
+    if (!c->nulls)
+        return 0;
+    HD_TRY(take(m, bytes, &c->valid, err));
+    uint8_t *all = hd_try_calloc(2, bytes);
+    if (!all)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for rows of other GPUs");
+    int rc = merge_bits(m, i, all, all + bytes, err);
+    if (rc != 0)
+        m->g->d->ops->sync(m->g->d, NULL); /* what was queued reads it */
+    free(all);
+    return rc;
+}
+
+static int gather_columns(struct gatherer *m, const int *width, struct hd_err *err)
+{
+    for (int i = 0; i < m->c->ncolumns && m->c->n; i++) {
+        HD_TRY(gather_values(m, i, (size_t)width[i], err));
+        HD_TRY(gather_validity(m, i, err));
+    }
+    return m->g->d->ops->sync(m->g->d, err);
+}
+
+int rt_gpu_columns_gather(struct rt_gpu *g, struct rt_gpu_columns *const *parts, int n, const int *width,
+                          const struct hd_stop *stop, struct rt_gpu_columns **out, struct hd_err *err)
+{
+    uint64_t rows = 0;
+    for (int k = 0; k < n; k++)
+        rows += parts[k]->n;
+    HD_TRY(rt_gpu_begin(g, stop, err));
+    struct gatherer m = {g, new_columns(g, parts[0]->ncolumns, rows), parts, n};
+    int rc = m.c ? gather_columns(&m, width, err) : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (rc == 0) {
+        *out = m.c;
+    } else if (m.c) {
+        g->d->ops->sync(g->d, NULL);
+        free_columns(m.c, g->pool);
+    }
+    rt_gpu_leave(g);
+    return rc;
+}

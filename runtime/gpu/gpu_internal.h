@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/exec/source.h"
 #include "runtime/gpu/gpu.h"
 #include "templates/launch.cuh"
 
@@ -175,6 +176,10 @@ void rt_gpu_residents_begin(struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
  * the table has none; uploaded if it is not there. */
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err);
+/* The same of a part of which at most those rows are read (COL_*, of FK_OFFSETS rows of the parent): the address is that of
+ * row 0, which need not be there. */
+int rt_gpu_resident_rows(struct rt_gpu *g, const struct rt_arg *a, struct rt_source_rows rows, uint64_t *address,
+                         struct hd_err *err);
 /* Bytes of device memory that an argument's part takes: 0 if the table has none, or is on a device itself. */
 uint64_t rt_gpu_resident_bytes(const struct rt_arg *a);
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a);

@@ -14,6 +14,7 @@ struct key {
 
 struct resident {
     struct key key;
+    struct rt_source_rows rows; /* of the part that are there */
     struct rt_piece piece;
     uint64_t used; /* number of the execution that used it last */
 };
@@ -89,10 +90,16 @@ bool rt_gpu_evict(struct rt_gpu *g, size_t n)
 
 /* ---- parts ----------------------------------------------------------------------------- */
 
+/* Rows of a slice begin and end at multiples of this: no group of rows that is read at once is cut. */
+enum { SLICE_ROWS = 4096, TEXT_ALIGN = 256 };
+static const struct rt_source_rows ALL_ROWS = {0, UINT64_MAX};
+
 struct part {
     const void *p;
+    uint64_t before; /* bytes of the part in front of those of p */
     uint64_t n;
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
+    struct rt_source_rows rows;
 };
 
 /* Bytes of an argument's memory, which the table has. */
@@ -118,14 +125,75 @@ static uint64_t part_bytes(const struct rt_arg *a)
     HD_BUG("argument kind %d is no memory", (int)a->kind);
 }
 
-static struct part part_of(const struct rt_arg *a)
+/* Where the text of a row begins. */
+static uint64_t text_begin(const struct fe_column_data *at, uint64_t row)
+{
+    const uint32_t *ends = at->data;
+    uint64_t block = row >> FE_TEXT_BLOCK_SHIFT;
+    return at->text_base[block] + (row & ((1u << FE_TEXT_BLOCK_SHIFT) - 1) ? ends[row - 1] : 0);
+}
+
+/* Where the bytes begin that are read of a row; of what has no rows there is one place. */
+static uint64_t row_begin(const struct rt_arg *a, uint64_t row)
+{
+    const struct fe_table_column *c = &a->table->cols[a->column];
+    switch (a->kind) {
+    case RT_ARG_COL_DATA: return c->bits ? row / 8 * (uint64_t)c->bits : row * (uint64_t)c->width;
+    case RT_ARG_COL_VALID: return row / 8;
+    case RT_ARG_COL_TEXT_BYTES: return text_begin(&c->at, row) / TEXT_ALIGN * TEXT_ALIGN;
+    case RT_ARG_FK_OFFSETS: return row * 8;
+    case RT_ARG_COL_TEXT_BASE:
+    case RT_ARG_DICT_OFFSETS:
+    case RT_ARG_DICT_BYTES:
+    case RT_ARG_KEYIDX_ROWS:
+    case RT_ARG_FK_CHILD_ROWS: return 0;
+#define T_ARG_MEMORY(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
+    }
+    HD_BUG("argument kind %d is no memory", (int)a->kind);
+}
+
+static bool has_slices(const struct rt_arg *a)
+{
+    return a->kind == RT_ARG_COL_DATA || a->kind == RT_ARG_COL_VALID || a->kind == RT_ARG_COL_TEXT_BYTES ||
+           a->kind == RT_ARG_FK_OFFSETS;
+}
+
+/* Rows that a slice has where those are read: also the one in front, whose text ends where the first one's begins. All,
+ * where that is what it comes to. */
+static struct rt_source_rows slice_rows(const struct rt_arg *a, struct rt_source_rows r)
+{
+    uint64_t all = (uint64_t)(a->kind == RT_ARG_FK_OFFSETS ? a->table->fks[a->index].parent->rows : a->table->rows);
+    if (!has_slices(a) || r.end >= all)
+        r.end = UINT64_MAX;
+    else
+        r.end = hd_align_up((size_t)r.end + 1, SLICE_ROWS);
+    r.begin = r.begin && has_slices(a) ? (r.begin - 1) / SLICE_ROWS * SLICE_ROWS : 0;
+    if (r.end >= all)
+        r.end = UINT64_MAX;
+    return r;
+}
+
+static struct part part_of(const struct rt_arg *a, struct rt_source_rows rows)
 {
     struct part part = {.p = rt_arg_memory(a)};
     if (!part.p)
         return part;
-    part.n = part.padded = part_bytes(a);
-    if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
+    bool whole = !has_slices(a) || rows.end == UINT64_MAX;
+    uint64_t end = whole ? part_bytes(a) : row_begin(a, rows.end), padded = end;
+    if (a->kind == RT_ARG_COL_DATA && whole) /* a lane reads as many rows at once, beyond the last too */
+        padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
+    if (a->kind == RT_ARG_COL_DATA && !whole && a->table->cols[a->column].bits)
+        padded = end += FE_PACKED_BEYOND;
+    if (a->kind == RT_ARG_COL_TEXT_BYTES && !whole)
+        padded = end = HD_MIN(end + TEXT_ALIGN, part_bytes(a));
+    part.before = has_slices(a) && rows.begin ? row_begin(a, rows.begin) : 0;
+    part.p = (const char *)part.p + part.before;
+    part.n = end - part.before;
+    part.padded = padded - part.before;
+    part.rows = rows;
     return part;
 }
 
@@ -136,12 +204,32 @@ static bool of_column(enum rt_arg_kind k)
 
 /* ---- finding and uploading ------------------------------------------------------------- */
 
-static struct resident *find(struct rt_gpu_residents *r, struct key k)
+static bool same_key(struct key a, struct key b)
+{
+    return a.table == b.table && a.kind == b.kind && a.part == b.part;
+}
+
+/* One with all of those rows. */
+static struct resident *find(struct rt_gpu_residents *r, struct key k, struct rt_source_rows rows)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->v[i].key.table == k.table && r->v[i].key.kind == k.kind && r->v[i].key.part == k.part)
+        if (same_key(r->v[i].key, k) && r->v[i].rows.begin <= rows.begin && r->v[i].rows.end >= rows.end)
             return &r->v[i];
     return NULL;
+}
+
+/* Slices that are not enough go, unless the present execution reads them; the one that comes has their rows, too. */
+static struct rt_source_rows take_over(struct rt_gpu *g, struct key k, struct rt_source_rows rows)
+{
+    struct rt_gpu_residents *r = g->residents;
+    for (size_t i = r->n; i-- > 0;) {
+        if (!same_key(r->v[i].key, k) || r->v[i].used == r->now)
+            continue;
+        rows.begin = HD_MIN(rows.begin, r->v[i].rows.begin);
+        rows.end = HD_MAX(rows.end, r->v[i].rows.end);
+        drop(g, i);
+    }
+    return rows;
 }
 
 static struct resident *add(struct rt_gpu_residents *r, struct key k)
@@ -197,6 +285,7 @@ static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struc
         return -1;
     }
     (*out)->piece = piece;
+    (*out)->rows = part.rows;
     return 0;
 }
 
@@ -221,36 +310,42 @@ static bool is_lent(const struct rt_arg *a)
     return a->table->device && rt_arg_object(a->kind) != RT_OBJECT_DICT;
 }
 
-int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
+int rt_gpu_resident_rows(struct rt_gpu *g, const struct rt_arg *a, struct rt_source_rows read, uint64_t *address,
+                         struct hd_err *err)
 {
-    struct part part = part_of(a);
+    struct rt_source_rows rows = slice_rows(a, read);
     struct key key = key_of(a);
-    struct resident *r = find(g->residents, key);
     *address = 0;
-    if (!part.p)
+    if (!rt_arg_memory(a))
         return 0;
     if (is_lent(a)) {
-        *address = (uint64_t)(uintptr_t)part.p;
+        *address = (uint64_t)(uintptr_t)rt_arg_memory(a);
         return 0;
     }
+    struct resident *r = find(g->residents, key, rows);
     if (!r)
-        HD_TRY(upload(g, a, part, key, &r, err));
+        HD_TRY(upload(g, a, part_of(a, take_over(g, key, rows)), key, &r, err));
     r->used = g->residents->now;
-    *address = r->piece.address;
+    *address = r->piece.address - part_of(a, r->rows).before;
     return 0;
+}
+
+int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
+{
+    return rt_gpu_resident_rows(g, a, ALL_ROWS, address, err);
 }
 
 /* ---- before an execution needs them ---------------------------------------------------- */
 
 uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 {
-    struct part part = part_of(a);
+    struct part part = part_of(a, ALL_ROWS);
     return part.p && !is_lent(a) ? part.padded : 0;
 }
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)
 {
-    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, key_of(a));
+    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, key_of(a), ALL_ROWS);
 }
 
 int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err)
@@ -259,5 +354,5 @@ int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, 
     struct rt_piece piece;
     bool there = rt_gpu_is_resident(g, a);
     *room = there || rt_gpu_pool_alloc(g->pool, (size_t)rt_gpu_resident_bytes(a), &piece);
-    return there || !*room ? 0 : keep(g, piece, part_of(a), key_of(a), &r, err);
+    return there || !*room ? 0 : keep(g, piece, part_of(a, ALL_ROWS), key_of(a), &r, err);
 }

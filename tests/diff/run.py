@@ -44,6 +44,7 @@ class Runner:
         self.args, self.workdir = args, workdir
         self.threads = [int(t) for t in args.threads.split(",")]
         options = ["--backend", args.backend] if args.backend else []
+        options += ["--device", args.device] if args.device else []
         self.engine = Engine(args.heddle, os.path.join(workdir, "cache"), options, args.timeout) if args.heddle else None
         self.total, self.notes = Counter(), Counter()
 
@@ -269,6 +270,7 @@ def parse_args(argv):
     ap.add_argument("--threads", default="1,2,3,7", help="thread counts; every plan runs with each")
     ap.add_argument("--substrait", action="store_true", help="run what `heddle convert` makes of each plan as Substrait")
     ap.add_argument("--backend", help="passed on to heddle run")
+    ap.add_argument("--device", help="likewise")
     ap.add_argument("--timeout", type=float, default=60, help="seconds that one run may take")
     ap.add_argument("--keep", metavar="DIR", help="write failing cases there, made smaller")
     ap.add_argument("--no-minimise", action="store_true", help="keep failing plans as they are")

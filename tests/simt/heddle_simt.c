@@ -2,7 +2,7 @@
  * goes through everything but the CUDA driver and NVRTC, so that tests of the command line run
  * on either backend. $HEDDLE_SIMT_SEED chooses the interleavings, $HEDDLE_SIMT_SIZE the number of
  * multiprocessors. Tests of backend auto: $HEDDLE_SIMT_OPEN_MS and $HEDDLE_SIMT_COMPILE_MS say how long opening it and
- * compiling a source take at least, "fail" that they fail. */
+ * compiling a source take at least, "fail" that they fail. $HEDDLE_SIMT_DEVICES is how many there are (default: 4). */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -59,12 +59,21 @@ static int open_compiler(struct rt_compiler **out, struct hd_err *err)
     return 0;
 }
 
-static int open_emulator(int number HD_UNUSED, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED,
+static int count_devices(void)
+{
+    const char *text = getenv("HEDDLE_SIMT_DEVICES");
+    return text ? atoi(text) : 4;
+}
+
+static int open_emulator(int number, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED,
                          struct rt_device **d, struct rt_compiler **c, struct hd_err *err)
 {
     struct sim_device_options o;
     const char *seed = getenv("HEDDLE_SIMT_SEED"), *size = getenv("HEDDLE_SIMT_SIZE");
     sim_device_options_init(&o);
+    o.number = number;
+    if (number >= count_devices())
+        return HD_FAIL(err, RESOURCE, NULL, "there is no device %d", number);
     if (!slow_down("HEDDLE_SIMT_OPEN_MS"))
         return HD_FAIL(err, RESOURCE, NULL, "the device does not open");
     if (seed)
@@ -81,4 +90,5 @@ static int open_emulator(int number HD_UNUSED, bool cold HD_UNUSED, struct rt_gp
 __attribute__((constructor)) static void use_emulator(void)
 {
     api_gpu_open = open_emulator;
+    api_gpu_count = count_devices;
 }

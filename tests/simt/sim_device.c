@@ -129,7 +129,7 @@ static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l
     SIM_LOCK();
     HD_TRY(rt_device_alive(d, err));
     struct sim_kernel k = {.entry = f->entry,
-                           .wrong = hd_fault(HD_FAULT_DEVICE),
+                           .wrong = hd_fault_device(e->o.number),
                            .o = {.blocks = l->blocks,
                                  .warps = l->threads / SIMT_LANES,
                                  .seed = e->o.seed,

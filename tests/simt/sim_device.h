@@ -9,6 +9,7 @@
 #include "runtime/gpu/device.h"
 
 struct sim_device_options {
+    int number; /* among several: which faults are its own (runtime/base/fault.h) */
     int multiprocessors; /* decides how many blocks are launched; few, or it takes long */
     uint64_t seed;       /* of the interleavings, see simt.h */
     uint64_t max_switches;

@@ -217,6 +217,23 @@ static void longer_code_compiles_longer(void **state)
     assert_true(one.cpu_code > 0 && two.cpu_code > one.cpu_code && two.gpu_code > one.gpu_code);
 }
 
+/* Long queries gain by several GPUs, short ones and those that send much do not; what does not fit one has no choice. */
+static void several_gpus_must_gain(void **state)
+{
+    (void)state;
+    char why[200];
+    struct pl_devices_in in = {.work = {.gpu_ms = 40, .begun = 2}, .devices = 4, .fits = true, .fragments = 2};
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
+    assert_non_null(strstr(why, "on one GPU"));
+    in.bytes = 20e6;
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
+    in.bytes = 0;
+    in.work.gpu_ms = 0.5;
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
+    in.fits = false;
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +248,7 @@ int main(void)
         cmocka_unit_test(measured_times_follow_the_work),
         cmocka_unit_test(sides_are_not_changed_for_little),
         cmocka_unit_test(the_reason_names_both_times),
+        cmocka_unit_test(several_gpus_must_gain),
         cmocka_unit_test(more_rows_are_more_work),
         cmocka_unit_test(longer_code_compiles_longer),
     };

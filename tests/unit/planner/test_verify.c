@@ -244,6 +244,14 @@ static struct pl_pipeline *nested(struct prog *b)
     absent("level", 1);
 }
 
+static struct rt_arg *scanned(struct prog *b)
+{
+    for (int i = 0; i < b->g->spec->nargs; i++)
+        if (b->g->spec->args[i].nscans)
+            return &b->g->spec->args[i];
+    absent("argument with scans", 0);
+}
+
 static struct pl_pipeline *ended(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {
@@ -653,7 +661,8 @@ static void do_break(struct prog *b, size_t number)
 
 static struct pl_program *plan_of(struct hd_arena *a, enum plan plan)
 {
-    struct pl_options o = {.profile = true, .threads = 4, .frame_weight = verify_plans[plan].frame_weight};
+    struct pl_options o = {
+        .profile = true, .slices = true, .threads = 4, .frame_weight = verify_plans[plan].frame_weight};
     o.fragments = verify_plans[plan].fragments;
     o.devices = verify_plans[plan].devices;
     return px_plan(a, verify_plans[plan].root, &o);

@@ -1,0 +1,114 @@
+/* A plan over several GPUs of a context. It is cut into fragments (docs/scale.md), of which each GPU, a worker, runs its
+ * own; their rows go from one to the other, or through the host. Shared by the files api_spread*.c:
+ *
+ *   api_spread.c         whether a plan is spread; its fragments
+ *   api_spread_run.c     an execution: a thread for each worker
+ *   api_spread_table.c   results of fragments as tables that others read
+ *   api_spread_report.c  what explain and the report tell
+ */
+#ifndef HEDDLE_API_SPREAD_H
+#define HEDDLE_API_SPREAD_H
+
+#include "api/api_statement.h"
+#include "runtime/base/strbuf.h"
+
+/* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
+ * or on one of those that are there. */
+int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
+int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+void api_spread_free(struct api_spread *p); /* NULL is fine */
+/* Members of the report, a comma before each: of a statement whose last execution was on several. */
+void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s);
+/* The stage "devices". */
+int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
+
+/* ---- inside ---------------------------------------------------------------------------------- */
+
+/* X(id, name in documents) */
+#define API_EXCHANGES(X) \
+    X(GATHER, "gather") \
+    X(BROADCAST, "broadcast") \
+    X(SHUFFLE, "shuffle") \
+    X(KEEP, "keep") \
+    X(RESULT, "result")
+enum api_exchange {
+#define X(id, name) API_EXCHANGE_##id,
+    API_EXCHANGES(X)
+#undef X
+};
+
+/* Rows that a fragment left, as a table. The table's struct stays the same one as long as what plans are made of does:
+ * programs that read it need not be made again where it gets other rows. */
+struct api_spread_table {
+    struct hd_arena arena;
+    struct fe_table *table; /* NULL: there was none yet */
+    unsigned version; /* of the struct */
+    struct rt_memtable *rows; /* in memory of the host; NULL: not at present */
+    struct rt_gpu_columns *columns; /* on the GPU of who reads it; likewise */
+    struct api_table *owner; /* of `table` in snapshots */
+    uint64_t bytes;
+};
+
+/* A fragment on a worker. */
+struct api_spread_part {
+    struct heddle_statement *statement; /* NULL: not prepared yet */
+    unsigned version; /* of the tables that it was prepared over, together */
+    struct ArrowArrayStream out[RT_MAX_DEVICES]; /* of a shuffle for each worker; else the first */
+    struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
+    bool done;
+    double start_ms, end_ms; /* since the execution began */
+};
+
+struct api_spread_input {
+    const char *table;
+    int fragment;
+};
+
+struct api_spread_fragment {
+    const char *plan;
+    const char *values[RT_MAX_DEVICES]; /* of its parameters, for each worker; NULL: none */
+    bool every; /* worker runs it; else the first one */
+    enum api_exchange exchange;
+    const char *name; /* by which others read the rows; NULL: nobody does */
+    const char *column; /* SHUFFLE: has the number of the worker */
+    int ninputs;
+    struct api_spread_input *inputs;
+    double rows, bytes; /* estimates */
+    struct api_spread_part part[RT_MAX_DEVICES];
+    struct api_spread_table table[RT_MAX_DEVICES]; /* KEEP, SHUFFLE: of each worker; else the first is for all */
+    int ended; /* parts */
+};
+
+struct api_spread {
+    struct heddle_statement *of;
+    struct hd_arena arena;
+    int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost */
+    int workers; /* as many, each on one of them; 1: the plan stays on the first one */
+    char why[200];
+    int nfragments;
+    struct api_spread_fragment *fragments;
+    /* While it runs: */
+    double began_ms;
+    bool executed; /* the figures of parts are of the last execution */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a part has ended, or `stopped` */
+    bool stopped, failed; /* failed: with `error` */
+    struct hd_err error;
+};
+
+int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
+/* Which of the fragment's tables worker w reads. */
+struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
+/* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
+ * columns are numbers. */
+bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s);
+/* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker w. */
+int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
+/* The rows go; GPUs need not keep them. */
+void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
+void api_spread_table_init(struct api_spread_table *t);
+void api_spread_table_release(struct api_spread *p, struct api_spread_table *t);
+/* Streams one behind the other, which become nothing; nullable where one of them is. On failure they are released. */
+int api_spread_concat(struct ArrowArrayStream *const *streams, int n, struct ArrowArrayStream *out, struct hd_err *err);
+
+#endif

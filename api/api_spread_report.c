@@ -1,0 +1,139 @@
+#include <string.h>
+
+#include "api/api_spread.h"
+
+static const char *const exchanges[] = {
+#define X(id, name) name,
+    API_EXCHANGES(X)
+#undef X
+};
+
+static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
+{
+    hd_strbuf_addf(b, "%d", p->of->db->context->devices[p->slot[w]]);
+}
+
+/* ---- report ------------------------------------------------------------------------------------ */
+
+/* Bytes that left a part, as the GPU had them. */
+static void add_part(struct hd_strbuf *b, const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    const struct api_spread_part *part = &f->part[w];
+    const struct api_execution *e = &part->statement->timed;
+    hd_strbuf_adds(b, w ? ",{\"device\":" : "{\"device\":");
+    add_number(b, p, w);
+    hd_strbuf_addf(b,
+                   ",\"start_ms\":%.3f,\"ms\":%.3f,\"transfer_ms\":%.3f,\"execute_ms\":%.3f,\"rows\":%llu,"
+                   "\"bytes\":%llu,\"peak_bytes\":%llu}",
+                   part->start_ms, part->end_ms - part->start_ms, e->stats.transfer_ms, e->stats.execute_ms,
+                   (unsigned long long)e->rows, (unsigned long long)e->bytes, (unsigned long long)e->stats.peak_bytes);
+}
+
+static void add_fragment(struct hd_strbuf *b, const struct api_spread *p, int i)
+{
+    const struct api_spread_fragment *f = &p->fragments[i];
+    uint64_t bytes = 0;
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        bytes += f->part[w].statement->timed.bytes;
+    hd_strbuf_addf(b, "%s{\"id\":%d,\"exchange\":\"%s\",\"estimated_bytes\":%.0f,\"bytes\":%llu,\"parts\":[",
+                   i ? "," : "", i, exchanges[f->exchange], f->bytes, (unsigned long long)bytes);
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        add_part(b, p, f, w);
+    hd_strbuf_adds(b, "]}");
+}
+
+/* What each GPU did from when to when, fragment after fragment; gap_ms: since it ended the one before. */
+static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
+{
+    double gaps = 0;
+    bool first = true;
+    hd_strbuf_adds(b, ",\"timeline\":[");
+    for (int w = 0; w < p->workers; w++) {
+        double end = 0;
+        for (int i = 0; i < p->nfragments; i++) {
+            const struct api_spread_part *part = &p->fragments[i].part[w];
+            if (w >= api_spread_runs(&p->fragments[i], p->workers))
+                continue;
+            double gap = HD_MAX(part->start_ms - end, 0.0);
+            hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
+            add_number(b, p, w);
+            hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
+                           part->end_ms - part->start_ms, gap);
+            end = part->end_ms;
+            gaps += gap;
+            first = false;
+        }
+    }
+    hd_strbuf_addf(b, "],\"gaps_ms\":%.4f", gaps);
+}
+
+void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct api_spread *p = s->spread;
+    if (!p)
+        return;
+    hd_strbuf_adds(b, ",\"devices\":{\"why\":");
+    hd_strbuf_add_json(b, p->why, strlen(p->why));
+    hd_strbuf_adds(b, ",\"used\":[");
+    for (int w = 0; w < p->workers; w++) {
+        hd_strbuf_adds(b, w ? "," : "");
+        add_number(b, p, w);
+    }
+    hd_strbuf_adds(b, "],\"fragments\":[");
+    for (int i = 0; i < p->nfragments && p->executed; i++)
+        add_fragment(b, p, i);
+    hd_strbuf_adds(b, "]}");
+    if (p->executed)
+        add_timeline(b, p);
+}
+
+/* ---- explain ----------------------------------------------------------------------------------- */
+
+/* The values of a worker's parameters in one line. */
+static void show_values(struct hd_strbuf *out, const char *json)
+{
+    bool text = false;
+    for (const char *c = json; *c; c++) {
+        text ^= *c == '"';
+        if (text || !strchr("\t\n", *c))
+            hd_strbuf_addc(out, *c);
+    }
+}
+
+static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
+{
+    const struct api_spread_fragment *f = &p->fragments[i];
+    hd_strbuf_addf(out, "fragment %d on GPU", i);
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+        hd_strbuf_adds(out, w ? ", " : " ");
+        add_number(out, p, w);
+    }
+    for (int k = 0; k < f->ninputs; k++)
+        hd_strbuf_addf(out, "%s%d", k ? ", " : ", reads fragment ", f->inputs[k].fragment);
+    hd_strbuf_addf(out, ": %s", exchanges[f->exchange]);
+    if (f->column)
+        hd_strbuf_addf(out, " by %s", f->column);
+    hd_strbuf_addf(out, ", about %.0f rows, %.0f bytes\n", f->rows, f->bytes);
+    for (int w = 0; w < api_spread_runs(f, p->workers) && f->values[w]; w++) {
+        hd_strbuf_adds(out, "  GPU ");
+        add_number(out, p, w);
+        hd_strbuf_adds(out, ": ");
+        show_values(out, f->values[w]);
+        hd_strbuf_addc(out, '\n');
+    }
+}
+
+int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
+{
+    bool spread;
+    HD_TRY(api_spread_choose(s, &spread, err));
+    const struct api_spread *p = s->spread;
+    if (!p) {
+        hd_strbuf_adds(out, "one\n");
+        return 0;
+    }
+    hd_strbuf_addf(out, "%d of %d: %s\n", p->workers, s->db->context->ndevices, p->why);
+    for (int i = 0; i < p->nfragments && spread; i++)
+        show_fragment(out, p, i);
+    return 0;
+}

@@ -1,0 +1,337 @@
+/* An execution on several GPUs: a thread of the host for each worker goes through the fragments in their order, and waits
+ * for what others put into those that it reads. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_backend.h"
+#include "api/api_spread.h"
+#include "runtime/base/fault.h"
+
+/* ---- stopping ---------------------------------------------------------------------------------- */
+
+static void cancel_parts(struct api_spread *p)
+{
+    p->stopped = true;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = 0; w < p->workers; w++)
+            if (p->fragments[i].part[w].statement)
+                rt_cancel_fire(&p->fragments[i].part[w].statement->cancel);
+    pthread_cond_broadcast(&p->changed);
+}
+
+/* The statement is cancelled, by whatever thread. */
+static void stop(void *running)
+{
+    struct api_spread *p = running;
+    pthread_mutex_lock(&p->lock);
+    cancel_parts(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The first error is that of the execution, and all others stop. Takes e over. */
+static void fail(struct api_spread *p, struct hd_err *e)
+{
+    pthread_mutex_lock(&p->lock);
+    if (!p->failed && e->class != HD_ERR_CANCELLED) {
+        p->failed = true;
+        p->error = *e;
+        hd_err_init(e);
+    }
+    cancel_parts(p);
+    pthread_mutex_unlock(&p->lock);
+    hd_err_release(e);
+}
+
+static bool is_stopped(struct api_spread *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stopped = p->stopped;
+    pthread_mutex_unlock(&p->lock);
+    return stopped;
+}
+
+/* What is about the GPU says which one: another error is the plan's, and the same on all. */
+static int blame(const struct api_spread *p, int w, struct hd_err *err)
+{
+    int slot = p->slot[w];
+    bool about_gpu =
+        err->class == HD_ERR_RESOURCE || err->class == HD_ERR_TOOL || api_backends_lost(p->of->engine, slot);
+    if (err->class == HD_ERR_CANCELLED || !about_gpu)
+        return -1;
+    char message[sizeof err->message];
+    memcpy(message, err->message, sizeof message);
+    snprintf(err->message, sizeof err->message, "GPU %d: %.740s", p->of->db->context->devices[slot], message);
+    return -1;
+}
+
+/* ---- a part ------------------------------------------------------------------------------------ */
+
+static bool is_there(const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    return f->exchange == API_EXCHANGE_KEEP ? f->part[w].done : f->ended == api_spread_runs(f, p->workers);
+}
+
+/* False: the execution stops. */
+static bool wait_for(struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    pthread_mutex_lock(&p->lock);
+    while (!p->stopped && !is_there(p, f, w))
+        pthread_cond_wait(&p->changed, &p->lock);
+    bool there = !p->stopped;
+    pthread_mutex_unlock(&p->lock);
+    return there;
+}
+
+/* Of a shuffle each worker makes its own table; others are made where the last part ends. */
+static int wait_for_inputs(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    for (int i = 0; i < f->ninputs; i++) {
+        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
+        if (!wait_for(p, from, w))
+            return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+        if (from->exchange == API_EXCHANGE_SHUFFLE && !from->table[w].rows)
+            HD_TRY(api_spread_table_fill(p, from, w, err));
+    }
+    return 0;
+}
+
+static unsigned version_of(const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    unsigned version = 0;
+    for (int i = 0; i < f->ninputs; i++)
+        version += api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->version;
+    return version;
+}
+
+static struct api_snapshot *tables_of(const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    struct api_table **more = hd_try_calloc((size_t)f->ninputs + 1, sizeof(struct api_table *));
+    for (int i = 0; i < f->ninputs && more; i++)
+        more[i] = api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->owner;
+    struct api_snapshot *s = more ? api_snapshot_with(p->of->tables, more, f->ninputs) : NULL;
+    free(more);
+    return s;
+}
+
+static void use_statement(struct api_spread *p, struct api_spread_part *part, struct heddle_statement *s)
+{
+    pthread_mutex_lock(&p->lock);
+    struct heddle_statement *old = part->statement;
+    part->statement = s;
+    if (s && p->stopped)
+        rt_cancel_fire(&s->cancel);
+    pthread_mutex_unlock(&p->lock);
+    heddle_statement_free(old);
+}
+
+/* The statement stays for further executions as long as it reads tables of one shape. */
+static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    struct api_spread_part *part = &f->part[w];
+    unsigned version = version_of(p, f, w);
+    if (part->statement && part->version == version)
+        return 0;
+    use_statement(p, part, NULL);
+    struct heddle_statement *s;
+    struct api_snapshot *tables = tables_of(p, f, w);
+    if (!tables)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    int threads = HD_MAX(p->of->threads / p->workers, 1);
+    HD_TRY(api_statement_part(p->of, p->slot[w], threads, tables, f->plan, f->values[w], &s, err));
+    part->version = version;
+    use_statement(p, part, s);
+    return 0;
+}
+
+static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    struct api_spread_part *part = &f->part[w];
+    struct api_output out = {.stream = part->out};
+    if (api_spread_is_direct(f, part->statement))
+        out = (struct api_output){.columns = &part->columns};
+    if (f->exchange == API_EXCHANGE_SHUFFLE) {
+        out.parts = p->workers;
+        out.by = api_statement_column(part->statement, f->column);
+    }
+    part->start_ms = api_now_ms() - p->began_ms;
+    HD_TRY(api_statement_execute(part->statement, &out, err));
+    part->end_ms = api_now_ms() - p->began_ms;
+    return 0;
+}
+
+/* The rows are there for others. Who is last makes the table of all. */
+static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    bool kept = f->exchange == API_EXCHANGE_KEEP;
+    pthread_mutex_lock(&p->lock);
+    bool last = f->ended + 1 == api_spread_runs(f, p->workers);
+    bool fills = kept || (last && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_BROADCAST));
+    f->ended += !last;
+    pthread_mutex_unlock(&p->lock);
+    if (fills)
+        if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
+            return blame(p, w, err);
+    pthread_mutex_lock(&p->lock);
+    f->part[w].done = true;
+    f->ended += last;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    return 0;
+}
+
+static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    HD_TRY(wait_for_inputs(p, f, w, err));
+    HD_TRY(prepare(p, f, w, err));
+    if (execute(p, f, w, err) != 0)
+        return blame(p, w, err);
+    return hand_over(p, f, w, err);
+}
+
+/* ---- workers ----------------------------------------------------------------------------------- */
+
+struct worker {
+    struct api_spread *p;
+    int number;
+    pthread_t thread;
+};
+
+static void *work(void *argument)
+{
+    const struct worker *worker = argument;
+    struct api_spread *p = worker->p;
+    struct hd_err e;
+    hd_err_init(&e);
+    for (int i = 0; i < p->nfragments && !is_stopped(p); i++)
+        if (worker->number < api_spread_runs(&p->fragments[i], p->workers) &&
+            run_part(p, &p->fragments[i], worker->number, &e) != 0) {
+            fail(p, &e);
+            break;
+        }
+    return NULL;
+}
+
+/* The first worker is the calling thread. */
+static void run_workers(struct api_spread *p)
+{
+    struct worker workers[RT_MAX_DEVICES];
+    int n = 0;
+    for (; n < p->workers; n++) {
+        workers[n] = (struct worker){.p = p, .number = n};
+        if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&workers[n].thread, NULL, work, &workers[n]) == 0))
+            continue;
+        struct hd_err e;
+        hd_err_init(&e);
+        HD_FAIL(&e, RESOURCE, NULL, "the system refuses a thread for each GPU");
+        fail(p, &e);
+        break;
+    }
+    work(&workers[0]);
+    for (int i = 1; i < n; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+/* ---- executions -------------------------------------------------------------------------------- */
+
+static void begin(struct api_spread *p)
+{
+    p->began_ms = api_now_ms();
+    p->stopped = p->failed = p->executed = false;
+    for (int i = 0; i < p->nfragments; i++) {
+        p->fragments[i].ended = 0;
+        for (int w = 0; w < p->workers; w++) {
+            struct api_spread_part *part = &p->fragments[i].part[w];
+            part->done = false;
+            if (part->statement)
+                rt_cancel_reset(&part->statement->cancel);
+        }
+    }
+}
+
+/* What was handed over and what was not taken goes. */
+static void end(struct api_spread *p)
+{
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = 0; w < p->workers; w++) {
+            struct api_spread_fragment *f = &p->fragments[i];
+            api_spread_table_empty(p, &f->table[w]);
+            if (f->part[w].columns)
+                p->of->backend->free_columns(f->part[w].columns);
+            f->part[w].columns = NULL;
+            for (int k = 0; k < p->workers; k++) {
+                if (f->part[w].out[k].release)
+                    f->part[w].out[k].release(&f->part[w].out[k]);
+                f->part[w].out[k] = (struct ArrowArrayStream){0};
+            }
+        }
+}
+
+static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
+    struct ArrowArrayStream *streams[RT_MAX_DEVICES];
+    int n = api_spread_runs(f, p->workers);
+    for (int w = 0; w < n; w++)
+        streams[w] = &f->part[w].out[0];
+    return api_spread_concat(streams, n, out, err);
+}
+
+static int take_error(struct api_spread *p, struct hd_err *err)
+{
+    if (!p->failed)
+        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
+    *err = p->error;
+    hd_err_init(&p->error);
+    return -1;
+}
+
+/* Of the worker that was longest at it. */
+static void add_times(const struct api_spread *p, struct heddle_statement *s, double wall)
+{
+    struct api_times *t = &s->timed.times, most = {.how = RT_CACHED_MEMORY};
+    double longest = -1;
+    s->timed.stats.peak_bytes = 0;
+    for (int w = 0; w < p->workers; w++) {
+        struct api_times sum = {.how = RT_CACHED_MEMORY};
+        uint64_t peak = 0;
+        for (int i = 0; i < p->nfragments; i++) {
+            if (w >= api_spread_runs(&p->fragments[i], p->workers))
+                continue;
+            const struct heddle_statement *part = p->fragments[i].part[w].statement;
+            const struct api_times *x = &part->timed.times;
+            sum.plan += x->plan;
+            sum.codegen += x->codegen;
+            sum.open += x->open;
+            sum.compile += x->compile;
+            sum.transfer += x->transfer;
+            sum.execute += x->execute;
+            sum.how = x->how == RT_COMPILED ? RT_COMPILED : sum.how;
+            peak = HD_MAX(peak, part->timed.stats.peak_bytes);
+        }
+        double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.transfer + sum.execute;
+        most = all > longest ? sum : most;
+        longest = HD_MAX(longest, all);
+        s->timed.stats.peak_bytes += peak;
+    }
+    *t = most;
+    t->result = HD_MAX(wall - longest, 0.0);
+}
+
+int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct api_spread *p = s->spread;
+    begin(p);
+    rt_cancel_set(&s->cancel, stop, p);
+    run_workers(p);
+    rt_cancel_set(&s->cancel, NULL, NULL);
+    int rc = p->stopped ? take_error(p, err) : take_result(p, out, err);
+    end(p);
+    if (rc != 0)
+        return -1;
+    add_times(p, s, api_now_ms() - p->began_ms);
+    s->stats_spec = NULL;
+    s->has_counts = false;
+    s->executed = p->executed = true;
+    return 0;
+}

@@ -1,0 +1,318 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_backend.h"
+#include "api/api_spread.h"
+#include "runtime/base/fault.h"
+#include "runtime/base/guard.h"
+#include "runtime/gpu/gpu_columns.h"
+#include "runtime/io/arrow_table.h"
+#include "runtime/store/store.h"
+
+/* ---- several streams as one ------------------------------------------------------------------ */
+
+struct concat {
+    int n, at;
+    struct ArrowArrayStream stream[RT_MAX_DEVICES];
+};
+
+/* A column has NULLs if it has any in one of them. */
+static int concat_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    struct concat *c = s->private_data;
+    int rc = c->stream[0].get_schema(&c->stream[0], out);
+    for (int i = 1; i < c->n && rc == 0; i++) {
+        struct ArrowSchema other;
+        rc = c->stream[i].get_schema(&c->stream[i], &other);
+        for (int64_t k = 0; k < out->n_children && rc == 0; k++)
+            out->children[k]->flags |= other.children[k]->flags & ARROW_FLAG_NULLABLE;
+        if (rc == 0)
+            other.release(&other);
+        else
+            out->release(out);
+    }
+    return rc;
+}
+
+static int concat_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    struct concat *c = s->private_data;
+    for (;; c->at++) {
+        struct ArrowArrayStream *from = &c->stream[c->at];
+        int rc = from->get_next(from, out);
+        if (rc != 0 || out->release || c->at + 1 == c->n)
+            return rc;
+    }
+}
+
+static const char *concat_error(struct ArrowArrayStream *s)
+{
+    struct concat *c = s->private_data;
+    return c->stream[c->at].get_last_error(&c->stream[c->at]);
+}
+
+static void concat_release(struct ArrowArrayStream *s)
+{
+    struct concat *c = s->private_data;
+    for (int i = 0; i < c->n; i++)
+        c->stream[i].release(&c->stream[i]);
+    free(c);
+    s->release = NULL;
+}
+
+int api_spread_concat(struct ArrowArrayStream *const *streams, int n, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct concat *c = hd_try_calloc(1, sizeof *c);
+    for (int i = 0; i < n; i++) {
+        if (c)
+            c->stream[i] = *streams[i];
+        else
+            streams[i]->release(streams[i]);
+        *streams[i] = (struct ArrowArrayStream){0};
+    }
+    if (!c)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    c->n = n;
+    *out = (struct ArrowArrayStream){concat_schema, concat_next, concat_error, concat_release, c};
+    return 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+void api_spread_table_init(struct api_spread_table *t)
+{
+    hd_arena_init(&t->arena);
+}
+
+void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t)
+{
+    if (t->columns)
+        p->of->backend->free_columns(t->columns);
+    t->columns = NULL;
+    if (!t->rows)
+        return;
+    api_backends_forget(p->of->db->context, t->table);
+    rt_memtable_free(t->rows);
+    t->rows = NULL;
+}
+
+void api_spread_table_release(struct api_spread *p, struct api_spread_table *t)
+{
+    api_spread_table_empty(p, t);
+    if (t->owner)
+        api_table_release(t->owner);
+    hd_arena_release(&t->arena);
+}
+
+struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w)
+{
+    bool own = f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE;
+    return &f->table[own ? w : 0];
+}
+
+static bool same_facts(const struct fe_facts *a, const struct fe_facts *b)
+{
+    return a->known == b->known && a->nulls == b->nulls;
+}
+
+static bool same_column(const struct fe_table_column *a, const struct fe_table_column *b)
+{
+    return hd_type_eq(a->type, b->type) && a->nullable == b->nullable && a->storage == b->storage &&
+           a->width == b->width && a->base == b->base && a->factor == b->factor && same_facts(&a->facts, &b->facts);
+}
+
+/* Plans over the one are plans over the other: beside columns and their types they are made of the number of rows, and of
+ * where NULLs are. */
+static bool same_shape(const struct fe_table *a, const struct fe_table *b)
+{
+    bool same = a->rows == b->rows && a->ncols == b->ncols && a->device == b->device;
+    for (int i = 0; i < a->ncols && same; i++)
+        same = same_column(&a->cols[i], &b->cols[i]) && !a->cols[i].at.validity == !b->cols[i].at.validity;
+    return same;
+}
+
+static int copy_table(struct api_spread_table *t, const struct fe_table *from)
+{
+    t->table = HD_NEW(&t->arena, struct fe_table);
+    *t->table = *from;
+    t->table->name = hd_strdup(&t->arena, from->name);
+    t->table->cols = HD_NEWN(&t->arena, struct fe_table_column, from->ncols + 1);
+    for (int i = 0; i < from->ncols; i++) {
+        t->table->cols[i] = from->cols[i];
+        t->table->cols[i].name = hd_strdup(&t->arena, from->cols[i].name);
+    }
+    return 0;
+}
+
+/* Of a new shape: programs over the one before are not used any more, but may still be there, and so is its struct. */
+static int renew(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+{
+    int rc;
+    struct api_table *owner;
+    HD_GUARDED(rc, NULL, err, copy_table(t, from));
+    HD_TRY(rc);
+    owner = api_table_new(t->table, NULL);
+    if (!owner)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    if (t->owner)
+        api_table_release(t->owner);
+    t->owner = owner;
+    t->version++;
+    return 0;
+}
+
+static void move_rows(struct fe_table *to, const struct fe_table *from)
+{
+    to->id = from->id;
+    for (int i = 0; i < to->ncols; i++)
+        to->cols[i].at = from->cols[i].at;
+}
+
+/* Bytes of values and texts. */
+static uint64_t bytes_of(const struct fe_table *t)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < t->ncols; i++)
+        bytes += (uint64_t)t->rows * (uint64_t)t->cols[i].width + t->cols[i].at.text_size;
+    return bytes;
+}
+
+/* The streams of table number `table`. */
+static int collect(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream **out)
+{
+    int n = 0;
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+        if (f->exchange == API_EXCHANGE_KEEP && w != table)
+            continue;
+        out[n++] = &f->part[w].out[f->exchange == API_EXCHANGE_SHUFFLE ? table : 0];
+    }
+    return n;
+}
+
+static int use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+{
+    if (!t->table || !same_shape(t->table, from))
+        HD_TRY(renew(t, from, err));
+    move_rows(t->table, from);
+    t->bytes = bytes_of(t->table);
+    return 0;
+}
+
+static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    struct api_spread_table *t = &f->table[table];
+    struct ArrowArrayStream *streams[RT_MAX_DEVICES], all;
+    struct rt_memtable *rows;
+    HD_TRY(api_spread_concat(streams, collect(p, f, table, streams), &all, err));
+    HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
+    if (use_rows(t, rt_memtable_table(rows), err) != 0) {
+        rt_memtable_free(rows);
+        return -1;
+    }
+    t->rows = rows;
+    return 0;
+}
+
+/* ---- from GPU to GPU ---------------------------------------------------------------------------- */
+
+/* Bytes of a value; 0: columns of the type have bits, strings, or another form than tables. */
+static int width_of(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_INT32:
+    case HD_DATE:
+    case HD_FLOAT32: return 4;
+    case HD_INT64:
+    case HD_TIME:
+    case HD_TIMESTAMP:
+    case HD_FLOAT64: return 8;
+    case HD_DECIMAL: return 16;
+    case HD_INTERVAL:
+    case HD_BOOL:
+    case HD_STRING:
+    case HD_BINARY:
+    case HD_TYPE_COUNT: break;
+    }
+    return 0;
+}
+
+bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s)
+{
+    const struct fe_node *root = s->plan->root;
+    bool direct = f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
+    for (int i = 0; i < root->ncols; i++)
+        direct &= width_of(root->cols[i].type) > 0;
+    return direct;
+}
+
+static enum fe_storage storage_of(struct hd_type t)
+{
+    if (t.kind == HD_FLOAT32)
+        return FE_STORE_F32;
+    return t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_INT;
+}
+
+static void describe_column(struct fe_table_column *to, const struct fe_column *c, const struct rt_gpu_column *from)
+{
+    *to = (struct fe_table_column){.name = c->name,
+                                   .type = c->type,
+                                   .nullable = from->valid != 0,
+                                   .storage = storage_of(c->type),
+                                   .width = width_of(c->type),
+                                   .factor = 1,
+                                   .facts = {.nulls = from->nulls, .distinct = -1, .max_mult = -1}};
+    to->at.data = (const void *)(uintptr_t)from->values;
+    to->at.validity = (const void *)(uintptr_t)from->valid;
+}
+
+static int describe(struct hd_arena *a, const char *name, const struct fe_node *root, const struct rt_gpu_columns *c,
+                    int device, struct fe_table *out)
+{
+    *out = (struct fe_table){.name = name,
+                             .id = rt_table_next_id(),
+                             .rows = (int64_t)c->n,
+                             .device = device + 1,
+                             .ncols = c->ncolumns,
+                             .cols = HD_NEWN(a, struct fe_table_column, c->ncolumns + 1)};
+    for (int i = 0; i < c->ncolumns; i++)
+        describe_column(&out->cols[i], &root->cols[i], &c->column[i]);
+    return 0;
+}
+
+static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    int rc, device = p->of->db->context->devices[p->slot[table]];
+    struct hd_arena a;
+    struct fe_table from;
+    struct api_spread_table *t = &f->table[table];
+    hd_arena_init(&a);
+    HD_GUARDED(rc, NULL, err, describe(&a, f->name, f->part[table].statement->plan->root, t->columns, device, &from));
+    if (rc == 0)
+        rc = use_rows(t, &from, err);
+    hd_arena_release(&a);
+    return rc;
+}
+
+/* Table number k is read on worker k. */
+static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    struct heddle_statement *s = f->part[table].statement;
+    struct rt_gpu_columns *parts[RT_MAX_DEVICES];
+    int n = 0, rc, *width = hd_try_calloc((size_t)s->plan->root->ncols + 1, sizeof *width);
+    if (!width)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    for (int i = 0; i < s->plan->root->ncols; i++)
+        width[i] = width_of(s->plan->root->cols[i].type);
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        if (f->exchange == API_EXCHANGE_GATHER || w == table)
+            parts[n++] = f->part[w].columns;
+    rc = s->backend->gather(s, p->slot[table], parts, n, width, &f->table[table].columns, err);
+    free(width);
+    return rc == 0 ? use_columns(p, f, table, err) : -1;
+}
+
+int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
+{
+    int some = f->exchange == API_EXCHANGE_KEEP ? table : 0;
+    return f->part[some].columns ? fill_on_gpu(p, f, table, err) : fill_on_host(p, f, table, err);
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Plans on several devices give the rows that they give on one.
+
+    devices.py --heddle BIN --db DB [--devices 2,4] [--repeat 2] [--params CLASS.json] PLAN...
+
+HEDDLE_SPREAD=always spreads every plan that can be. The last of the repeated executions is compared, which runs what the
+first one has prepared. --params: values by query, for the plan of the same name.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def run(args, devices, *command):
+    env = {**os.environ, "HEDDLE_SPREAD": "always"}
+    command = [args.heddle, *command, "--db", args.db, "--backend", "cuda", "--device", devices, "--threads", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+    return done
+
+
+def rows(args, plan, params, devices, repeat):
+    """The rows, and the report of the last execution."""
+    done = run(args, devices, "run", plan, *params, "--format", "csv", "--repeat", str(repeat), "--time")
+    ordered = json.loads(pathlib.Path(plan).read_text())["root"]["op"] == "sort"
+    lines = done.stdout.splitlines()
+    return lines if ordered else lines[:1] + sorted(lines[1:]), json.loads(done.stderr.splitlines()[-1])
+
+
+def check(args, plan, params):
+    """Fragments and bytes that were exchanged."""
+    want, _ = rows(args, plan, params, "0", 1)
+    fragments, sent = 0, 0
+    for n in args.devices:
+        got, report = rows(args, plan, params, ",".join(map(str, range(n))), args.repeat)
+        if want != got:
+            at = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), min(len(want), len(got)))
+            raise SystemExit(f"{plan}: {len(want)} lines on one device, {len(got)} on {n}; line {at + 1}: "
+                             f"{want[at:at + 1]}, {got[at:at + 1]}")
+        if report["devices"]["used"] != list(range(n)):
+            raise SystemExit(f"{plan} on {n} devices: {report['devices']}")
+        if report["plan_ms"] and args.repeat > 1:
+            raise SystemExit(f"{plan} on {n} devices: the last execution has planned for {report['plan_ms']} ms")
+        fragments += len(report["devices"]["fragments"])
+        sent += sum(f["bytes"] for f in report["devices"]["fragments"][:-1])
+    return fragments, sent
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--heddle", required=True)
+    ap.add_argument("--db", required=True)
+    ap.add_argument("--devices", default="2,4", type=lambda text: [int(n) for n in text.split(",")])
+    ap.add_argument("--repeat", type=int, default=2)
+    ap.add_argument("--params")
+    ap.add_argument("plans", nargs="+")
+    args = ap.parse_args()
+    values = json.loads(pathlib.Path(args.params).read_text()) if args.params else {}
+    fragments, sent = 0, 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for plan in args.plans:
+            name, params = pathlib.Path(plan).stem, []
+            if name in values:
+                path = pathlib.Path(scratch) / f"{name}.json"
+                path.write_text(json.dumps(values[name]))
+                params = ["-p", f"@{path}"]
+            of_plan = check(args, plan, params)
+            fragments, sent = fragments + of_plan[0], sent + of_plan[1]
+    print(f"{len(args.plans)} plans on {args.devices} devices: {fragments} fragments, {sent} bytes exchanged")
+    return 0 if sent else "nothing was exchanged"
+
+
+sys.exit(main())
