@@ -110,9 +110,10 @@ enum { FE_WINDOW_SPANS = 3 };
  * none of them has a value; REGR_SXY of the values `of`; ARG_MIN and ARG_MAX: the number of the row that has the smallest
  * or largest of the first of these, of several that with the smallest of the other. `arg` is the first one then.
  *
- * Two more are framed by a rank, value `of` [0], that rows have by their values in the partition, NULL where they do not
+ * Others are framed by a rank, value `of` [0], that rows have by their values in the partition, NULL where they do not
  * count. QUANTILE_CONT and QUANTILE_DISC: the number of a row whose value is in the place of the share q, for
- * QUANTILE_CONT the last one not behind it or, `next`, the first one not in front of it. COUNT, SUM, AVG and BIT_XOR that
+ * QUANTILE_CONT the last one not behind it or, `next`, the first one not in front of it; MODE: that of the first row with
+ * the most frequent value, the smallest of several. COUNT, SUM, AVG and BIT_XOR that
  * are `distinct`, of the values `of` [1], each once; AVG by number `count`. */
 enum fe_window_kept { FE_KEPT_AS_IS, FE_KEPT_FOR_SUMS, FE_KEPT_FOR_BITS, FE_KEPT_RANK };
 struct fe_window_value {
@@ -128,10 +129,14 @@ struct fe_window_value {
     bool
         places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
 };
+/* A row's number, by the rank of its value alone. */
+static inline bool fe_window_is_of_rank(const struct fe_window_value *v)
+{
+    return v->fn == FE_AGG_QUANTILE_CONT || v->fn == FE_AGG_QUANTILE_DISC || v->fn == FE_AGG_MODE;
+}
 static inline bool fe_window_is_arg(const struct fe_window_value *v)
 {
-    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX || v->fn == FE_AGG_QUANTILE_CONT ||
-           v->fn == FE_AGG_QUANTILE_DISC;
+    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX || fe_window_is_of_rank(v);
 }
 /* SUM or AVG of an exact type: differences of the running SUM `of` [0] that it is of, for AVG by number `of` [1]. */
 static inline bool fe_window_is_difference(const struct fe_window_value *v)

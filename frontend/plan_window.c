@@ -36,6 +36,7 @@ enum function {
     QUANTILE_CONT,
     QUANTILE_DISC,
     APPROX_COUNT_DISTINCT,
+    MODE,
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) id,
 #include "frontend/aggs.def"
@@ -80,6 +81,7 @@ static const struct {
                                .arg = true,
                                .framed = true,
                                .agg = FE_AGG_APPROX_COUNT_DISTINCT},
+    [MODE] = {.name = "mode", .arg = true, .framed = true, .agg = FE_AGG_MODE},
 #define T_AGG(id, ...)
 #define T_MOMENT(id, said, nargs) \
     [id] = {.name = said, .arg = true, .by = (nargs) == 2, .framed = true, .agg = FE_AGG_##id},
@@ -164,6 +166,7 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     case QUANTILE_CONT:
     case QUANTILE_DISC:
     case APPROX_COUNT_DISTINCT:
+    case MODE:
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) case id:
 #include "frontend/aggs.def"
@@ -266,7 +269,6 @@ static int read_distinct(const struct fe_json *v, enum function fn, bool *out)
 static int refuse_unframed(const struct fe_json *fn)
 {
     static const char *const other[][2] = {
-        {"mode", "no fold of parts of a frame tells which value is most frequent"},
         {"string_agg", "texts of overlapping frames would be as long as all frames together"},
         {"first", "first_value is the frame's first row"},
         {"last", "last_value is the frame's last row"},
@@ -345,7 +347,8 @@ static int read_arguments(struct fw_reading *x, const struct fe_json *v, enum fu
 
 static bool is_ranked(enum function fn, bool distinct)
 {
-    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT;
+    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT ||
+           fn == MODE;
 }
 
 /* A function of ranks: of its argument's, which add_ranks has added. */
@@ -453,6 +456,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case QUANTILE_CONT:
     case QUANTILE_DISC:
     case APPROX_COUNT_DISTINCT:
+    case MODE:
     case FUNCTIONS: break;
     }
     *out = numbered(x, fn, text_of(x, k));

@@ -83,6 +83,7 @@ static enum rt_merge merge_of(const struct fe_window_value *w)
            : fn == FE_AGG_REGR_SXY                ? RT_MERGE_PRODUCTS
            : fn == FE_AGG_ARG_MIN                 ? RT_MERGE_ARG_MIN
            : fn == FE_AGG_ARG_MAX                 ? RT_MERGE_ARG_MAX
+           : fn == FE_AGG_MODE                    ? RT_MERGE_MODE
            : fe_window_is_arg(w)                  ? RT_MERGE_NTH
                                                   : RT_MERGE_KEY;
 }
@@ -410,7 +411,7 @@ static struct rt_share share_of(const struct fe_window_value *w)
 /* The other fields that finishing looks at. */
 static void set_others(const struct window_lowering *l, const struct fe_window_value *w, struct rt_frame *f)
 {
-    bool two = !w->distinct && w->fn != FE_AGG_QUANTILE_CONT && w->fn != FE_AGG_QUANTILE_DISC;
+    bool two = !w->distinct && !fe_window_is_of_rank(w);
     f->x = fe_window_is_of_others(w) ? l->value[w->of[0]] : -1;
     f->y = fe_window_is_of_others(w) && (two || (w->distinct && w->fn != FE_AGG_COUNT)) ? l->value[w->of[1]] : -1;
     if (merge_of(w) == RT_MERGE_NTH)

@@ -361,6 +361,8 @@ static bool is_ranked(const struct rt_state *st, int i)
         return false;
     if (nth)
         return p == RT_I64 && counts && w->share.den > 0 && w->share.num >= 0 && w->share.num <= w->share.den;
+    if (st->merge[i] == RT_MERGE_MODE)
+        return p == RT_I64 && counts;
     if (counts)
         return p == RT_I64 && st->merge[i] == RT_MERGE_DISTINCT;
     bool sums = p == RT_I64 || (st->merge[i] == RT_MERGE_DISTINCT && (p == RT_I128 || p == RT_F64));

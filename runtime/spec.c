@@ -121,13 +121,20 @@ static bool same_rows(const struct rt_frame *a, const struct rt_frame *b)
     return same;
 }
 
+/* It is a row's number; the frames of several may differ. */
+static bool is_row(enum rt_merge m)
+{
+    return m == RT_MERGE_NTH || m == RT_MERGE_MODE;
+}
+
 static bool go_together(const struct rt_state *s, int a, int b)
 {
     const struct rt_frame *f = s->fields[a].frame, *g = s->fields[b].frame;
-    bool nth = s->merge[a] == RT_MERGE_NTH;
-    if (!f || !g || !rt_merge_is_ranked(s->merge[a]) || !rt_merge_is_ranked(s->merge[b]))
+    if (!f || !g || !rt_merge_is_ranked(s->merge[a]) || !rt_merge_is_ranked(s->merge[b]) || f->x != g->x)
         return false;
-    return f->x == g->x && nth == (s->merge[b] == RT_MERGE_NTH) && (nth || same_rows(f, g));
+    if (is_row(s->merge[a]) || is_row(s->merge[b]))
+        return s->merge[a] == s->merge[b];
+    return same_rows(f, g);
 }
 
 int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MAX])

@@ -57,7 +57,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, frames_of, frames_ranked, frames_distinct, top, text;
+        search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -93,7 +93,10 @@ static void add_ranks(struct needs *n, const struct rt_state *s)
 {
     n->frames_ranked = n->prefix_sum = true;
     for (int i = 0; i < s->nfields; i++)
-        n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
+        if (s->fields[i].frame && rt_merge_is_ranked(s->merge[i])) {
+            n->frames_mode |= s->merge[i] == RT_MERGE_MODE;
+            n->frames_distinct |= s->merge[i] == RT_MERGE_DISTINCT || s->merge[i] == RT_MERGE_DISTINCT_XOR;
+        }
 }
 
 /* Of about so many rows. */
@@ -158,7 +161,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *
                {n.text, "finish_text"},
                {n.frames_of, "finish_frames_of"},
                {n.frames_ranked, "finish_frames_ranked"},
-               {n.frames_distinct, "finish_frames_distinct"}};
+               {n.frames_distinct, "finish_frames_distinct"},
+               {n.frames_mode, "finish_frames_mode"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

@@ -8,7 +8,8 @@ _Static_assert((int)HDD_FRAMES_SPANS == (int)RT_FRAME_SPANS, "spans are those of
 _Static_assert((int)HDD_MERGE_PRODUCTS == (int)RT_MERGE_PRODUCTS && (int)HDD_MERGE_ARG_MIN == (int)RT_MERGE_ARG_MIN &&
                    (int)HDD_MERGE_ARG_MAX == (int)RT_MERGE_ARG_MAX &&
                    (int)HDD_MERGE_DISTINCT == (int)RT_MERGE_DISTINCT &&
-                   (int)HDD_MERGE_DISTINCT_XOR == (int)RT_MERGE_DISTINCT_XOR,
+                   (int)HDD_MERGE_DISTINCT_XOR == (int)RT_MERGE_DISTINCT_XOR &&
+                   (int)HDD_MERGE_MODE == (int)RT_MERGE_MODE,
                "ways to merge are those of the spec");
 
 static hdd_i32 offset_of(const struct rt_state *s, int field)

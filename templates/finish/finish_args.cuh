@@ -389,7 +389,7 @@ struct hdd_frames_args {
     struct hdd_key x, y; // finish_frames_of.cu: other fields
 };
 
-// ---- finish_frames_ranked.cu, finish_frames_distinct.cu -----------------------------------
+// ---- finish_frames_ranked.cu, finish_frames_distinct.cu, finish_frames_mode.cu ------------
 
 // Levels of a wavelet matrix, all rows at once (runtime/exec/frames.h says how).
 enum { HDD_WALK_WORDS = 2 * HDD_FRAMES_SPANS + 1, HDD_RANKED_FIELDS = 8 };
@@ -400,6 +400,9 @@ struct hdd_ranked_args {
     hdd_u64 walk; // HDD_WALK_WORDS arrays of 32 bits per row: from, up to, ... and what is looked for
     hdd_u64 key, gap_key; // 32 bits per row
     hdd_u64 largest; // 32 bits each: a code, the rows of a partition
+    hdd_u64 values, places; // of modes: hdd_mode_values
+    hdd_u64 best, up; // 64 bits for each node of a level, and of the one above
+    hdd_u64 nodes, width, pieces; // of a level; rows of a node; threads for one
     hdd_i64 num, den; // of a share, with
     hdd_u32 place; // enum hdd_share_place
     hdd_u32 none, never; // codes of rows without one, and keys
@@ -431,7 +434,8 @@ enum hdd_merge {
     HDD_MERGE_ARG_MAX,
     HDD_MERGE_NTH,
     HDD_MERGE_DISTINCT,
-    HDD_MERGE_DISTINCT_XOR
+    HDD_MERGE_DISTINCT_XOR,
+    HDD_MERGE_MODE
 };
 
 struct hdd_merge_field {
