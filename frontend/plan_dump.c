@@ -311,7 +311,10 @@ static void print_framed(struct dump *d, const struct fe_node *n, const struct f
         hd_strbuf_adds(d->out, ", ");
         fe_expr_print(d->out, v->q, names);
     }
-    if (fe_window_is_of_others(v) && !fe_window_is_of_rank(v)) {
+    if (v->separator) {
+        hd_strbuf_adds(d->out, ", ");
+        fe_expr_print(d->out, v->separator, names);
+    } else if (fe_window_is_of_others(v) && !fe_window_is_of_rank(v)) {
         hd_strbuf_adds(d->out, ", ");
         fe_expr_print(d->out, n->u.sort.window->values[v->of[1]].arg, names);
     }

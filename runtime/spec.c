@@ -152,7 +152,7 @@ int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MA
 
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false, borders = false, frames = false, ranks = false;
+    bool runs = false, borders = false, frames = false, ranks = false, texts = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->sorted < s->nsort)
@@ -164,9 +164,10 @@ static void list_rows(struct rt_state *s)
     for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
         borders |= s->fields[f].border != RT_BORDER_NONE;
-        bool framed = s->fields[f].frame != NULL, ranked = framed && rt_merge_is_ranked(s->merge[f]);
-        frames |= framed && !ranked;
-        ranks |= ranked;
+        bool framed = s->fields[f].frame != NULL;
+        frames |= framed && rt_merge_is_fold(s->merge[f]);
+        ranks |= framed && rt_merge_is_ranked(s->merge[f]);
+        texts |= framed && s->merge[f] == RT_MERGE_TEXT;
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
@@ -182,6 +183,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_FRAMES);
     if (ranks)
         then(s, RT_FINISH_RANKS);
+    if (texts)
+        then(s, RT_FINISH_FRAME_TEXTS);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

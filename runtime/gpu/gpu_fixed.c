@@ -57,7 +57,7 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
 
 struct needs {
     bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text;
+        search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
 };
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
@@ -82,7 +82,7 @@ static void add_hash(struct needs *n, double rows)
 static void add_frames(struct needs *n, const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++) {
-        if (!s->fields[i].frame || rt_merge_is_ranked(s->merge[i]))
+        if (!s->fields[i].frame || !rt_merge_is_fold(s->merge[i]))
             continue;
         n->frames |= !rt_merge_is_of_fields(s->merge[i]);
         n->frames_of |= rt_merge_is_of_fields(s->merge[i]);
@@ -119,6 +119,7 @@ static void add_state(struct needs *n, const struct rt_state *s, double rows)
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: add_frames(n, s); break;
         case RT_FINISH_RANKS: add_ranks(n, s); break;
+        case RT_FINISH_FRAME_TEXTS: n->frame_text = n->prefix_sum = true; break;
         case RT_FINISH_TEXT: n->text = true; break;
         case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
         case RT_FINISH_HASH_UNIQUE:
@@ -162,7 +163,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *
                {n.frames_of, "finish_frames_of"},
                {n.frames_ranked, "finish_frames_ranked"},
                {n.frames_distinct, "finish_frames_distinct"},
-               {n.frames_mode, "finish_frames_mode"}};
+               {n.frames_mode, "finish_frames_mode"},
+               {n.frame_text, "finish_frame_text"}};
     _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (all[i].needed)

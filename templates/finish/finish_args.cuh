@@ -412,6 +412,20 @@ struct hdd_ranked_args {
     hdd_i32 y; // offset of values, -1: how many
 };
 
+// ---- finish_frame_text.cu ------------------------------------------------------------------
+
+// Strings of frames (runtime/exec/frames_text.c says how), of which f.x is one.
+struct hdd_frame_text_args {
+    struct hdd_frames_args f;
+    hdd_u64 sizes; // 32 bits per row: bytes of its string and the separator; then: of what it is put together of
+    hdd_u64 values; // 32 bits per row, and for one more: strings in front of it
+    hdd_u64 before; // 64 bits per row, and for one more: bytes in front of it
+    hdd_u64 all, made; // strings of rows, one behind the other; those of several pieces, in the order of the rows
+    hdd_u64 made_before; // 64 bits per row: bytes in front of it there
+    hdd_u64 separator, too_long; // the latter a word that is set where a string is
+    hdd_u32 nseparator;
+};
+
 // ---- finish_merge.cu -----------------------------------------------------------------------
 
 // Words or'ed into others.
@@ -435,7 +449,8 @@ enum hdd_merge {
     HDD_MERGE_NTH,
     HDD_MERGE_DISTINCT,
     HDD_MERGE_DISTINCT_XOR,
-    HDD_MERGE_MODE
+    HDD_MERGE_MODE,
+    HDD_MERGE_TEXT
 };
 
 struct hdd_merge_field {
