@@ -153,8 +153,7 @@ static inline bool fe_window_is_distinct_sum(const struct fe_window_value *v)
 }
 static inline bool fe_window_is_of_others(const struct fe_window_value *v)
 {
-    return v->framed &&
-           (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY || v->fn == FE_AGG_STRING_AGG || v->distinct);
+    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY || v->fn == FE_AGG_STRING_AGG || v->distinct);
 }
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows

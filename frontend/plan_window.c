@@ -82,7 +82,8 @@ static const struct {
                                .arg = true,
                                .framed = true,
                                .agg = FE_AGG_APPROX_COUNT_DISTINCT},
-    [STRING_AGG] = {.name = "string_agg", .arg = true, .framed = true, .ties = true, .separator = true, .agg = FE_AGG_STRING_AGG},
+    [STRING_AGG] =
+        {.name = "string_agg", .arg = true, .framed = true, .ties = true, .separator = true, .agg = FE_AGG_STRING_AGG},
     [MODE] = {.name = "mode", .arg = true, .framed = true, .agg = FE_AGG_MODE},
 #define T_AGG(id, ...)
 #define T_MOMENT(id, said, nargs) \
@@ -271,10 +272,9 @@ static int read_distinct(const struct fe_json *v, enum function fn, bool *out)
 /* Aggregates that are no functions of frames. */
 static int refuse_unframed(const struct fe_json *fn)
 {
-    static const char *const other[][2] = {
-        {"first", "first_value is the frame's first row"},
-        {"last", "last_value is the frame's last row"},
-        {"grouping", "it is about grouping sets"}};
+    static const char *const other[][2] = {{"first", "first_value is the frame's first row"},
+                                           {"last", "last_value is the frame's last row"},
+                                           {"grouping", "it is about grouping sets"}};
     const char *name;
     if (fe_json_kind(fn) != FE_JSON_STRING)
         return 0;
@@ -486,8 +486,8 @@ static int add_ranks(struct fw_reading *x, const struct fe_json *v)
     struct fe_expr *arg = NULL, *by = NULL;
     enum function fn;
     bool distinct;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "q", "separator", "offset", "default", "n", "nulls", "filter",
-                          "partition", "order", "frame", "as", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "q", "separator", "offset", "default", "n", "nulls",
+                          "filter", "partition", "order", "frame", "as", NULL));
     HD_TRY(read_function_name(v, &fn));
     HD_TRY(read_distinct(v, fn, &distinct));
     if (!is_ranked(fn, distinct))

@@ -216,7 +216,8 @@ static int mode(struct fw_reading *x, const struct fw_frame *f, const struct fw_
     x->ties |= a->arg->type.kind == HD_INTERVAL;
     HD_TRY(fw_value_of(x, fw_add_value(x, FE_AGG_ANY, a->arg), fw_framed_value(x, f, v), out));
     if (hd_type_is_float(a->arg->type))
-        *out = hd_asprintf(x->r->arena, "cast(cast(%s as float64) + 0e0 as %s)", *out, hd_type_text(a->arg->type, text));
+        *out =
+            hd_asprintf(x->r->arena, "cast(cast(%s as float64) + 0e0 as %s)", *out, hd_type_text(a->arg->type, text));
     return 0;
 }
 

@@ -127,8 +127,8 @@ HDD_DEVICE bool hdd_mode_fringe_of(const struct hdd_mode_core *c, const struct h
 
 // The places first .. last - 1, from the core's first row up to its last one, are those of p's value; false: they are looked at
 // elsewhere, or there are fewer than `need` > 0.
-HDD_DEVICE bool hdd_mode_range(struct hdd_mode_values v, const struct hdd_mode_fringe *g, u64 p, u64 need,
-                               u64 *first, u64 *last)
+HDD_DEVICE bool hdd_mode_range(struct hdd_mode_values v, const struct hdd_mode_fringe *g, u64 p, u64 need, u64 *first,
+                               u64 *last)
 {
     const u64 code = v.key[p] >> 32 << 32;
     const u64 lo = code | (u64)g->begin, hi = code | (u64)g->end;

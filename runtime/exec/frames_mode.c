@@ -169,7 +169,8 @@ int rt_finish_modes(struct rt_ranked *r)
     size_t matrix = hd_align_up(rt_matrix_bytes(r->x, n), sizeof(uint64_t));
     struct modes m = {.r = r, .v.n = n};
     struct rt_block memory = {0};
-    HD_TRY(rt_exec_block(r->x, r->v->s, matrix + (n + 2 * nodes) * sizeof(uint64_t) + n * sizeof(uint32_t), false, &memory));
+    HD_TRY(rt_exec_block(r->x, r->v->s, matrix + (n + 2 * nodes) * sizeof(uint64_t) + n * sizeof(uint32_t), false,
+                         &memory));
     rt_matrix_place(&r->m, memory.p);
     m.key = (void *)((unsigned char *)memory.p + matrix);
     m.best = (void *)(m.key + n);

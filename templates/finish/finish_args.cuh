@@ -319,7 +319,8 @@ struct hdd_border_field {
 struct hdd_running_field {
     hdd_u32 offset;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
-    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers, OR and XOR of I64
+    hdd_u32 phys,
+        merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers, OR and XOR of I64
 };
 
 enum { HDD_RUNNING_CHUNK = HDD_WARP_LANES * HDD_WARP_LANES }; // rows
@@ -489,8 +490,8 @@ struct hdd_string_args {
 // A field of rows as a column of Arrow's layout.
 struct hdd_column_args {
     hdd_u64 rows, n;
-    hdd_u64 to;            // values, `width` bytes each; strings: their offsets, 32 bits, one more than rows
-    hdd_u64 bits, nulls;   // bitmap of rows that are not NULL, 0 none; how many are NULL, 64 bits
+    hdd_u64 to; // values, `width` bytes each; strings: their offsets, 32 bits, one more than rows
+    hdd_u64 bits, nulls; // bitmap of rows that are not NULL, 0 none; how many are NULL, 64 bits
     hdd_u64 dict_offsets, dict_bytes; // of codes; 0: strings lie in the rows
     hdd_u64 lengths, sums; // of strings: 32 bits per row; 64 bits per row, and the total
     hdd_u64 strings;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Distinct aggregates, quantiles and modes over frames against DuckDB: rows of one partition and of many, each row's own frame of rows,
+"""Distinct aggregates, quantiles, modes and joined strings over frames against DuckDB: rows of one partition and of many, each row's own frame of rows,
 range and groups, empty ones, with rows excluded and filtered; values of every type, NULLs, NaN, few and many different ones. A mode
-is that of the list that DuckDB makes of a frame, for its own takes any of several.
+is that of the list that DuckDB makes of a frame, for its own takes any of several, and so are strings, for
+rows that tie come in the order of their columns here.
 
 Usage: frames_ranked.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N] [--threads N,N...]
 """
@@ -65,19 +66,24 @@ class Function:
     """JSON, SQL, and how far the two may be apart."""
 
     def __init__(self, rng, number):
-        self.fn = rng.choice(["count", "count", "sum", "avg", "bit_xor", "median", "quantile_cont", "quantile_disc", "quantile_disc", "mode", "mode"])
+        self.fn = rng.choice(["count", "count", "sum", "avg", "bit_xor", "median", "quantile_cont", "quantile_disc", "quantile_disc", "mode", "mode", "string_agg", "string_agg"])
         self.name, self.filter = f"w{number}", rng.random() < 0.25
         self.distinct = self.fn in ("count", "sum", "avg", "bit_xor")
         self.real = self.fn in ("median", "quantile_cont")
-        self.x = rng.choice({"sum": "ijdm", "avg": "ef", "bit_xor": "ij", "median": "ife", "quantile_cont": "ife"}.get(self.fn, "ijdmfetuazb" + "n" * (self.fn in ("count", "mode"))))
+        self.x = rng.choice({"string_agg": "tu", "sum": "ijdm", "avg": "ef", "bit_xor": "ij", "median": "ife", "quantile_cont": "ife"}.get(self.fn, "ijdmfetuazb" + "n" * (self.fn in ("count", "mode"))))
         self.real |= self.fn == "avg"
+        self.order, self.separator = "id", rng.choice([",", "", " and "])
         self.q = rng.choice(["0.0", "0.1", "0.5", "0.9", "1.0"]) if self.fn.startswith("quantile") else None
 
     def json(self, frame):
         return {"fn": self.fn, "arg": self.x, "as": self.name, "frame": frame, **({"distinct": True} if self.distinct else {}),
-                **({"q": self.q} if self.q else {}), **({"filter": "i > 0"} if self.filter else {})}
+                **({"q": self.q} if self.q else {}),
+                **({"separator": self.separator} if self.fn == "string_agg" else {}), **({"filter": "i > 0"} if self.filter else {})}
 
     def sql(self, over):
+        if self.fn == "string_agg":
+            value = f"struct_pack(o := {self.order}, i := id, v := {self.x})"
+            return f"list({value}) filter (where {self.x} is not null{' and i > 0' if self.filter else ''}) over ({over}) as {self.name}"
         if self.fn == "mode":
             return f"list({self.x}){' filter (where i > 0)' if self.filter else ''} over ({over}) as {self.name}"
         arg = f"cast({self.x} as hugeint)" if self.fn == "sum" and self.x in "ij" else f"cast({self.x} as double)" if self.real else self.x
@@ -87,6 +93,8 @@ class Function:
         return f"{call}{' filter (where i > 0)' if self.filter else ''} over ({over}) as {self.name}"
 
     def same(self, text, want):
+        if self.fn == "string_agg" and want is not None:
+            want = self.separator.join(v["v"] for v in sorted(want, key=lambda v: (v["o"], v["i"])))
         want = mode(want) if self.fn == "mode" else want
         if want is None or text == "":
             return (want is None) == (text == "")
@@ -133,7 +141,9 @@ def draw(rng, tables):
         over += f" exclude {frame['exclude']}"
     partition, order = rng.choice([[], ["g"], ["h"], ["g", "t"]]), "id" if unit == "rows" else "o"
     functions = [Function(rng, n) for n in range(rng.randint(1, 3))]
-    if table == "many" and any(f.fn == "mode" for f in functions):  # of which there are lists
+    for f in functions:
+        f.order = order
+    if table == "many" and any(f.fn in ("mode", "string_agg") for f in functions):  # of which there are lists
         table = "medium"
     over = f"{f'partition by {chr(44).join(partition)}' if partition else ''} order by {order} {over}"
     plan = {"op": "window", "order": [order], "functions": [f.json(frame) for f in functions], "input": {"op": "scan", "table": table},
