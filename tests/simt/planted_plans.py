@@ -91,7 +91,6 @@ BUGS = [
     ("each row of a gap stands for its value", TIES, "finish_frames_distinct.cu", "there && next >= to ?", "there && next >= 0 ?"),
     ("a value is alone although it comes again behind the peers", TIES, "finish_frames_distinct.cu", "behind >= b);", "behind >= 0);"),
     ("of equally frequent values the largest is the mode", RANKED, "mode.cuh", "(u64)(u32)~place", "(u64)(u32)place"),
-    ("a row in the gap counts for the mode", RANKED, "mode.cuh", "if (nspans == 1)\n        rows = last - first;\n    for (u32 k = 0; k < nspans && nspans > 1; k++)", "rows = last - first;\n    for (u32 k = 0; k < 0; k++)"),
     ("the rows behind the core are no fringe", RANKED, "mode.cuh", "(whole && behind))", "behind)"),
     ("a frame's string lacks its last piece", RANKED, "finish_frame_text.cu", "n + b < bytes; b", "n + b < bytes && k == 0; b"),
     ("strings that are not there have a separator", RANKED, "finish_frame_text.cu", ".n + p.nseparator : 0", ".n + p.nseparator : p.nseparator"),
