@@ -423,7 +423,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
                                            : functions[fn].offset ? step
                                                                   : NULL,
                                       .ignore_nulls = ignore,
-                                      .ranked = is_ranked(fn, distinct)});
+                                      .ranked = is_ranked(fn, distinct) || fn == STRING_AGG});
     if (is_ranked(fn, distinct))
         return ranked(x, v, fn, distinct, &f, arg, out);
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
