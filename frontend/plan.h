@@ -110,17 +110,20 @@ enum { FE_WINDOW_SPANS = 3 };
  * none of them has a value; REGR_SXY of the values `of`; ARG_MIN and ARG_MAX: the number of the row that has the smallest
  * or largest of the first of these, of several that with the smallest of the other. `arg` is the first one then.
  *
- * Two more are framed by a rank, value `of` [0], that rows have by their values in the partition, NULL where they do not
+ * Others are framed by a rank, value `of` [0], that rows have by their values in the partition, NULL where they do not
  * count. QUANTILE_CONT and QUANTILE_DISC: the number of a row whose value is in the place of the share q, for
- * QUANTILE_CONT the last one not behind it or, `next`, the first one not in front of it. COUNT, SUM, AVG and BIT_XOR that
- * are `distinct`, of the values `of` [1], each once; AVG by number `count`. */
-enum fe_window_kept { FE_KEPT_AS_IS, FE_KEPT_FOR_SUMS, FE_KEPT_FOR_BITS, FE_KEPT_RANK };
+ * QUANTILE_CONT the last one not behind it or, `next`, the first one not in front of it; MODE: that of the first row with
+ * the most frequent value, the smallest of several. COUNT, SUM, AVG and BIT_XOR that
+ * are `distinct`, of the values `of` [1], each once; AVG by number `count`. STRING_AGG joins the strings `of` [0], in the
+ * order of the rows. */
+enum fe_window_kept { FE_KEPT_AS_IS, FE_KEPT_FOR_SUMS, FE_KEPT_FOR_BITS, FE_KEPT_RANK, FE_KEPT_TEXT };
 struct fe_window_value {
     enum fe_agg_fn fn;
     enum fe_window_kept kept; /* ANY: as wide as what is made of it needs */
     struct fe_expr *arg; /* over the input's columns */
     bool framed, distinct, next;
     const struct fe_expr *q; /* a literal or parameter; NULL: 1/2 */
+    const struct fe_expr *separator; /* STRING_AGG: likewise */
     int count;
     int nspans;
     struct fe_window_span span[FE_WINDOW_SPANS];
@@ -128,10 +131,14 @@ struct fe_window_value {
     bool
         places; /* of COUNT, which is another value, too: the number of the partition's k-th row that has one, at row k */
 };
+/* A row's number, by the rank of its value alone. */
+static inline bool fe_window_is_of_rank(const struct fe_window_value *v)
+{
+    return v->fn == FE_AGG_QUANTILE_CONT || v->fn == FE_AGG_QUANTILE_DISC || v->fn == FE_AGG_MODE;
+}
 static inline bool fe_window_is_arg(const struct fe_window_value *v)
 {
-    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX || v->fn == FE_AGG_QUANTILE_CONT ||
-           v->fn == FE_AGG_QUANTILE_DISC;
+    return v->fn == FE_AGG_ARG_MIN || v->fn == FE_AGG_ARG_MAX || fe_window_is_of_rank(v);
 }
 /* SUM or AVG of an exact type: differences of the running SUM `of` [0] that it is of, for AVG by number `of` [1]. */
 static inline bool fe_window_is_difference(const struct fe_window_value *v)
@@ -146,7 +153,7 @@ static inline bool fe_window_is_distinct_sum(const struct fe_window_value *v)
 }
 static inline bool fe_window_is_of_others(const struct fe_window_value *v)
 {
-    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY || v->distinct);
+    return v->framed && (fe_window_is_arg(v) || v->fn == FE_AGG_REGR_SXY || v->fn == FE_AGG_STRING_AGG || v->distinct);
 }
 /* Where the order has rows beside a limit, which is the row's own order key moved by an offset, or the number of its
  * peers among those of the partition: the first row that is not in front of the limit, from 1; one more than the rows
@@ -186,11 +193,12 @@ struct fe_window_said {
     const struct fe_expr *other; /* the default of lag and lead, or NULL */
     const struct fe_expr *q; /* of quantiles, or NULL */
     bool ignore_nulls, framed, excludes, distinct;
+    bool ranked; /* by ranks of its argument: quantiles, modes, functions of distinct values; or STRING_AGG */
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_frame_unit unit;
     struct fe_frame_end start, end;
 };
-/* With a separator value 0, of STRING_AGG, is the strings of the partition, in its first row, with it between them, and
+/* With a separator value 0, of STRING_AGG and not framed, is the strings of the partition, in its first row, with it between them, and
  * value 1, a SUM, is of all rows: of their bytes and the separator's. */
 struct fe_window {
     const struct fe_expr *separator; /* a literal or parameter, or NULL */

@@ -304,15 +304,17 @@ static void print_ends(struct dump *d, const struct fe_node *n, const struct fe_
 static void print_framed(struct dump *d, const struct fe_node *n, const struct fe_window_value *v,
                          const char *const *names)
 {
-    bool quantile = v->fn == FE_AGG_QUANTILE_CONT || v->fn == FE_AGG_QUANTILE_DISC;
     hd_strbuf_addf(d->out, "%s%s%s(%s", fe_window_is_arg(v) ? "number of " : "", v->next ? "next " : "",
                    fe_agg_name(v->fn), v->distinct ? "distinct " : "");
     fe_expr_print(d->out, v->arg, names);
-    if (quantile && v->q) {
+    if (v->q) {
         hd_strbuf_adds(d->out, ", ");
         fe_expr_print(d->out, v->q, names);
     }
-    if (fe_window_is_of_others(v) && !quantile) {
+    if (v->separator) {
+        hd_strbuf_adds(d->out, ", ");
+        fe_expr_print(d->out, v->separator, names);
+    } else if (fe_window_is_of_others(v) && !fe_window_is_of_rank(v)) {
         hd_strbuf_adds(d->out, ", ");
         fe_expr_print(d->out, n->u.sort.window->values[v->of[1]].arg, names);
     }

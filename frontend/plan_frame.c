@@ -330,6 +330,8 @@ static bool same_framed(const struct fe_window_value *a, const struct fe_window_
     bool same = a->fn == b->fn && a->of[0] == b->of[0] && a->of[1] == b->of[1] && fe_expr_eq(a->arg, b->arg) &&
                 same_spans(a, b);
     bool same_q = a->q && b->q ? fe_expr_eq(a->q, b->q) : a->q == b->q;
+    if (a->fn == FE_AGG_STRING_AGG && same && !fe_expr_eq(a->separator, b->separator))
+        return false;
     return same && same_q && a->distinct == b->distinct && a->next == b->next && a->count == b->count;
 }
 

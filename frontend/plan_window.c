@@ -36,6 +36,8 @@ enum function {
     QUANTILE_CONT,
     QUANTILE_DISC,
     APPROX_COUNT_DISTINCT,
+    MODE,
+    STRING_AGG,
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) id,
 #include "frontend/aggs.def"
@@ -45,7 +47,7 @@ static const struct {
     const char *name;
     bool arg, offset, count, framed, nulls; /* takes "arg", "offset" and "default", "n", "frame", "nulls" */
     bool by; /* takes "by" */
-    bool distinct, q; /* takes them */
+    bool distinct, q, separator; /* takes them */
     bool ties; /* its value depends on the order of rows that tie */
     enum fe_agg_fn agg; /* that it is; or nothing */
 } functions[FUNCTIONS] = {
@@ -80,6 +82,9 @@ static const struct {
                                .arg = true,
                                .framed = true,
                                .agg = FE_AGG_APPROX_COUNT_DISTINCT},
+    [STRING_AGG] =
+        {.name = "string_agg", .arg = true, .framed = true, .ties = true, .separator = true, .agg = FE_AGG_STRING_AGG},
+    [MODE] = {.name = "mode", .arg = true, .framed = true, .agg = FE_AGG_MODE},
 #define T_AGG(id, ...)
 #define T_MOMENT(id, said, nargs) \
     [id] = {.name = said, .arg = true, .by = (nargs) == 2, .framed = true, .agg = FE_AGG_##id},
@@ -164,6 +169,8 @@ static const char *numbered(struct fw_reading *x, enum function fn, const char *
     case QUANTILE_CONT:
     case QUANTILE_DISC:
     case APPROX_COUNT_DISTINCT:
+    case MODE:
+    case STRING_AGG:
 #define T_AGG(id, ...)
 #define T_MOMENT(id, ...) case id:
 #include "frontend/aggs.def"
@@ -265,12 +272,9 @@ static int read_distinct(const struct fe_json *v, enum function fn, bool *out)
 /* Aggregates that are no functions of frames. */
 static int refuse_unframed(const struct fe_json *fn)
 {
-    static const char *const other[][2] = {
-        {"mode", "no fold of parts of a frame tells which value is most frequent"},
-        {"string_agg", "texts of overlapping frames would be as long as all frames together"},
-        {"first", "first_value is the frame's first row"},
-        {"last", "last_value is the frame's last row"},
-        {"grouping", "it is about grouping sets"}};
+    static const char *const other[][2] = {{"first", "first_value is the frame's first row"},
+                                           {"last", "last_value is the frame's last row"},
+                                           {"grouping", "it is about grouping sets"}};
     const char *name;
     if (fe_json_kind(fn) != FE_JSON_STRING)
         return 0;
@@ -300,6 +304,7 @@ static int read_function_name(const struct fe_json *v, enum function *out)
     HD_TRY(refuse(v, "nulls", functions[k].nulls, *out));
     HD_TRY(refuse(v, "by", functions[k].by, *out));
     HD_TRY(refuse(v, "q", functions[k].q, *out));
+    HD_TRY(refuse(v, "separator", functions[k].separator, *out));
     HD_TRY(refuse(v, "distinct", functions[k].agg != 0, *out));
     HD_TRY(read_distinct(v, *out, &distinct));
     HD_TRY(refuse(v, "filter", functions[k].framed && !functions[k].nulls, *out));
@@ -343,9 +348,23 @@ static int read_arguments(struct fw_reading *x, const struct fe_json *v, enum fu
     return 0;
 }
 
+/* The strings of the frame's rows, one behind the other. */
+static int joined(struct fw_reading *x, const struct fe_json *v, const struct fw_frame *f, struct fe_expr *arg,
+                  const char **out)
+{
+    struct fe_agg g = {.fn = FE_AGG_STRING_AGG, .arg = arg, .path = fe_json_path(v)};
+    HD_TRY(fe_agg_type(v, &g));
+    HD_TRY(fe_read_text(x->r, v, "separator", ",", FE_CONSTANT_SEPARATOR, &g.separator));
+    struct fe_window_value joined = {.fn = g.fn, .arg = arg, .separator = g.separator};
+    joined.of[0] = joined.of[1] = fw_add_kept(x, FE_KEPT_TEXT, arg);
+    *out = fw_framed_value(x, f, joined);
+    return 0;
+}
+
 static bool is_ranked(enum function fn, bool distinct)
 {
-    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT;
+    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT ||
+           fn == MODE;
 }
 
 /* A function of ranks: of its argument's, which add_ranks has added. */
@@ -405,7 +424,9 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
                                            : functions[fn].offset ? step
                                                                   : NULL,
                                       .ignore_nulls = ignore,
-                                      .distinct = distinct});
+                                      .distinct = distinct,
+
+                                      .ranked = is_ranked(fn, distinct) || fn == STRING_AGG});
     if (is_ranked(fn, distinct))
         return ranked(x, v, fn, distinct, &f, arg, out);
     x->ties |= functions[fn].ties || f.without == FW_ROW || f.without == FW_TIES;
@@ -444,6 +465,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
 #define T_MOMENT(id, ...) case id:
 #include "frontend/aggs.def"
         return fw_aggregate(x, v, functions[fn].agg, &f, arg, by, out);
+    case STRING_AGG: return joined(x, v, &f, arg, out);
     case ROW_NUMBER:
     case RANK:
     case DENSE_RANK:
@@ -454,6 +476,7 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
     case QUANTILE_CONT:
     case QUANTILE_DISC:
     case APPROX_COUNT_DISTINCT:
+    case MODE:
     case FUNCTIONS: break;
     }
     *out = numbered(x, fn, text_of(x, k));
@@ -466,8 +489,8 @@ static int add_ranks(struct fw_reading *x, const struct fe_json *v)
     struct fe_expr *arg = NULL, *by = NULL;
     enum function fn;
     bool distinct;
-    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "q", "offset", "default", "n", "nulls", "filter",
-                          "partition", "order", "frame", "as", NULL));
+    HD_TRY(fe_json_object(v, "fn", "arg", "by", "distinct", "q", "separator", "offset", "default", "n", "nulls",
+                          "filter", "partition", "order", "frame", "as", NULL));
     HD_TRY(read_function_name(v, &fn));
     HD_TRY(read_distinct(v, fn, &distinct));
     if (!is_ranked(fn, distinct))

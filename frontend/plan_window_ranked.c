@@ -20,7 +20,7 @@ static int find_rank(struct fw_reading *x, struct fe_expr *arg)
 {
     for (int i = x->nkept; i < x->scope.ncols; i++) {
         const struct fe_node *below = rank_below(x->n, i);
-        if (fe_expr_eq(below->u.sort.keys[below->u.sort.ngroup].expr, arg))
+        if (fe_expr_eq(below->u.sort.keys[below->u.sort.ngroup].expr, fe_expr_key(x->r->arena, arg)))
             return i;
     }
     return -1;
@@ -36,7 +36,7 @@ static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *arg)
     n->u.sort.keys = HD_NEWN(a, struct fe_sort_key, ngroup + 1);
     for (int i = 0; i < ngroup; i++)
         n->u.sort.keys[i] = x->n->u.sort.keys[i];
-    n->u.sort.keys[ngroup] = (struct fe_sort_key){.expr = arg};
+    n->u.sort.keys[ngroup] = (struct fe_sort_key){.expr = fe_expr_key(a, arg)};
     n->u.sort.ngroup = ngroup;
     n->u.sort.nkeys = n->u.sort.nstated = ngroup + 1;
     struct fe_window *w = n->u.sort.window = HD_NEW(a, struct fe_window);
@@ -207,8 +207,24 @@ static int quantile(struct fw_reading *x, const struct fw_frame *f, const struct
     return 0;
 }
 
+/* -0 counts as 0. Equal intervals may look different: the row is the first one of the frame. */
+static int mode(struct fw_reading *x, const struct fw_frame *f, const struct fw_ranked *a, const char **out)
+{
+    char text[HD_TEXT_MAX];
+    struct fe_window_value v = {.fn = FE_AGG_MODE, .arg = a->arg};
+    v.of[0] = v.of[1] = fw_add_kept(x, FE_KEPT_RANK, a->rank);
+    x->ties |= a->arg->type.kind == HD_INTERVAL;
+    HD_TRY(fw_value_of(x, fw_add_value(x, FE_AGG_ANY, a->arg), fw_framed_value(x, f, v), out));
+    if (hd_type_is_float(a->arg->type))
+        *out =
+            hd_asprintf(x->r->arena, "cast(cast(%s as float64) + 0e0 as %s)", *out, hd_type_text(a->arg->type, text));
+    return 0;
+}
+
 int fw_ranked(struct fw_reading *x, const struct fw_frame *f, const struct fw_ranked *a, const char **out)
 {
     x->ties |= f->without == FW_ROW || f->without == FW_TIES;
+    if (a->fn == FE_AGG_MODE)
+        return mode(x, f, a, out);
     return a->distinct ? distinct(x, f, a, out) : quantile(x, f, a, out);
 }

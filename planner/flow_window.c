@@ -37,6 +37,10 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
         *out = h_phys(c, (struct pl_val){.phys = RT_I128, .type = col->type, .nullable = col->nullable});
         return 0;
     }
+    if (v->fn == FE_AGG_STRING_AGG) {
+        *out = h_phys(c, (struct pl_val){.phys = RT_STR, .type = v->arg->type, .nullable = col->nullable});
+        return 0;
+    }
     if (fe_window_is_of_others(v)) {
         *out = known_number(c, rows, false);
         if (v->fn == FE_AGG_BIT_XOR)
@@ -49,10 +53,6 @@ static int known_column(struct ctx *c, const struct fe_node *n, const struct str
     if (agg_is_of_bits(v->fn)) {
         *out = h_phys(c, (struct pl_val){.phys = RT_I64, .type = v->arg->type, .nullable = col->nullable});
         (*out)->val.range = range_of_type(v->arg->type);
-        return 0;
-    }
-    if (v->fn == FE_AGG_STRING_AGG) {
-        *out = h_phys(c, (struct pl_val){.phys = RT_STR, .type = v->arg->type, .nullable = col->nullable});
         return 0;
     }
     struct handle *arg = h_expr(c, v->arg, in->cols);

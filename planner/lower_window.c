@@ -83,6 +83,8 @@ static enum rt_merge merge_of(const struct fe_window_value *w)
            : fn == FE_AGG_REGR_SXY                ? RT_MERGE_PRODUCTS
            : fn == FE_AGG_ARG_MIN                 ? RT_MERGE_ARG_MIN
            : fn == FE_AGG_ARG_MAX                 ? RT_MERGE_ARG_MAX
+           : fn == FE_AGG_MODE                    ? RT_MERGE_MODE
+           : fn == FE_AGG_STRING_AGG && w->framed ? RT_MERGE_TEXT
            : fe_window_is_arg(w)                  ? RT_MERGE_NTH
                                                   : RT_MERGE_KEY;
 }
@@ -176,7 +178,11 @@ static int never_null(struct window_lowering *l, struct pl_val *v)
 static int store_found_as(struct window_lowering *l, struct stream *in, int i, enum rt_phys phys)
 {
     struct ctx *c = l->c;
-    struct pl_val v = lx_const(c, &(struct fe_value){.type = hd_type_of(phys == RT_F64 ? HD_FLOAT64 : HD_INT64)});
+    struct fe_value none = {.type = hd_type_of(phys == RT_F64   ? HD_FLOAT64
+                                               : phys == RT_STR ? HD_STRING
+                                                                : HD_INT64),
+                            .s = ""};
+    struct pl_val v = lx_const(c, &none);
     lx_realise(c, &v);
     lx_as_phys(c, &v, phys);
     v.nullable = true;
@@ -191,7 +197,8 @@ static void store_found(struct window_lowering *l, struct stream *in, int i)
 {
     const struct fe_window_value *w = &l->w->values[i];
     bool number = fe_window_is_arg(w) || w->fn == FE_AGG_COUNT, adds = w->distinct && !number;
-    enum rt_phys phys = number ? RT_I64 : RT_F64;
+    bool text = w->fn == FE_AGG_STRING_AGG;
+    enum rt_phys phys = number ? RT_I64 : text ? RT_STR : RT_F64;
     if (adds)
         phys = l->c->states.v[l->state].fields[l->value[w->of[1]]].phys;
     l->range[i] = number ? (struct pl_range){true, 0, (hd_i128)l->rows} : (struct pl_range){0};
@@ -206,7 +213,8 @@ static void store_found(struct window_lowering *l, struct stream *in, int i)
 static bool settle_kept(struct window_lowering *l, const struct fe_window_value *w, struct pl_val *v)
 {
     switch (w->kept) {
-    case FE_KEPT_AS_IS: return true;
+    case FE_KEPT_AS_IS:
+    case FE_KEPT_TEXT: return true;
     case FE_KEPT_FOR_SUMS: return settle_sum(l, w, v);
     case FE_KEPT_FOR_BITS:
         lx_as_phys(l->c, v, RT_I64);
@@ -232,7 +240,7 @@ static int store_value(struct window_lowering *l, struct stream *in, int i)
     lx_realise(c, &v);
     if (w->fn == FE_AGG_COUNT)
         v = presence(c, &v);
-    else if (w->fn == FE_AGG_STRING_AGG)
+    else if (w->fn == FE_AGG_STRING_AGG || w->kept == FE_KEPT_TEXT)
         HD_TRY(lx_as_string(c, &v));
     else
         v.type = w->arg->type;
@@ -410,11 +418,15 @@ static struct rt_share share_of(const struct fe_window_value *w)
 /* The other fields that finishing looks at. */
 static void set_others(const struct window_lowering *l, const struct fe_window_value *w, struct rt_frame *f)
 {
-    bool two = !w->distinct && w->fn != FE_AGG_QUANTILE_CONT && w->fn != FE_AGG_QUANTILE_DISC;
+    bool two = !w->distinct && !w->separator && !fe_window_is_of_rank(w);
     f->x = fe_window_is_of_others(w) ? l->value[w->of[0]] : -1;
     f->y = fe_window_is_of_others(w) && (two || (w->distinct && w->fn != FE_AGG_COUNT)) ? l->value[w->of[1]] : -1;
     if (merge_of(w) == RT_MERGE_NTH)
         f->share = share_of(w);
+    if (w->separator) {
+        f->separator = w->separator->value.s;
+        f->nseparator = w->separator->value.n;
+    }
 }
 
 static void set_frames(struct window_lowering *l)

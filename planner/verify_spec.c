@@ -368,10 +368,20 @@ static bool is_ranked(const struct rt_state *st, int i)
         return false;
     if (nth)
         return p == RT_I64 && counts && w->share.den > 0 && w->share.num >= 0 && w->share.num <= w->share.den;
+    if (st->merge[i] == RT_MERGE_MODE)
+        return p == RT_I64 && counts;
     if (counts)
         return p == RT_I64 && st->merge[i] == RT_MERGE_DISTINCT;
     bool sums = p == RT_I64 || (st->merge[i] == RT_MERGE_DISTINCT && (p == RT_I128 || p == RT_F64));
     return sums && is_field(st, w->y) && st->merge[w->y] == RT_MERGE_KEY && st->fields[w->y].phys == p;
+}
+
+/* Strings of another field, one behind the other. */
+static bool is_joined(const struct rt_state *st, int i)
+{
+    const struct rt_frame *w = st->fields[i].frame;
+    return st->fields[i].phys == RT_STR && is_field(st, w->x) && st->merge[w->x] == RT_MERGE_KEY &&
+           st->fields[w->x].phys == RT_STR && w->y < 0 && w->separator;
 }
 
 static bool check_frames(struct vf *v, const struct rt_state *st)
@@ -394,6 +404,7 @@ static bool check_frames(struct vf *v, const struct rt_state *st)
         VF_CHECK(v, STATE_FRAMES, st->merge[i] != RT_MERGE_XOR && (st->merge[i] != RT_MERGE_OR || p == RT_I64));
         VF_CHECK(v, STATE_FRAMES, !rt_merge_is_of_fields(st->merge[i]) || is_of_fields(st, i));
         VF_CHECK(v, STATE_FRAMES, !rt_merge_is_ranked(st->merge[i]) || is_ranked(st, i));
+        VF_CHECK(v, STATE_FRAMES, st->merge[i] != RT_MERGE_TEXT || is_joined(st, i));
         VF_CHECK(v, STATE_FRAMES, p != RT_BOOL && p != RT_F32 && !(sum && (p == RT_I32 || p == RT_STR)));
         for (int k = 0; k < st->nsort; k++)
             VF_CHECK(v, STATE_FRAMES, st->sort[k].field != i);

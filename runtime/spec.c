@@ -140,13 +140,20 @@ static bool same_rows(const struct rt_frame *a, const struct rt_frame *b)
     return same;
 }
 
+/* It is a row's number; the frames of several may differ. */
+static bool is_row(enum rt_merge m)
+{
+    return m == RT_MERGE_NTH || m == RT_MERGE_MODE;
+}
+
 static bool go_together(const struct rt_state *s, int a, int b)
 {
     const struct rt_frame *f = s->fields[a].frame, *g = s->fields[b].frame;
-    bool nth = s->merge[a] == RT_MERGE_NTH;
-    if (!f || !g || !rt_merge_is_ranked(s->merge[a]) || !rt_merge_is_ranked(s->merge[b]))
+    if (!f || !g || !rt_merge_is_ranked(s->merge[a]) || !rt_merge_is_ranked(s->merge[b]) || f->x != g->x)
         return false;
-    return f->x == g->x && nth == (s->merge[b] == RT_MERGE_NTH) && (nth || same_rows(f, g));
+    if (is_row(s->merge[a]) || is_row(s->merge[b]))
+        return s->merge[a] == s->merge[b];
+    return same_rows(f, g);
 }
 
 int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MAX])
@@ -164,7 +171,7 @@ int rt_ranked_fields(const struct rt_state *s, int first, int field[RT_RANKED_MA
 
 static void list_rows(struct rt_state *s)
 {
-    bool runs = false, borders = false, frames = false, ranks = false;
+    bool runs = false, borders = false, frames = false, ranks = false, texts = false;
     if (s->single)
         then(s, RT_FINISH_SINGLE);
     if (s->sorted < s->nsort)
@@ -176,9 +183,10 @@ static void list_rows(struct rt_state *s)
     for (int f = 0; f < s->nfields; f++) {
         runs |= rt_state_field_runs(s, f);
         borders |= s->fields[f].border != RT_BORDER_NONE;
-        bool framed = s->fields[f].frame != NULL, ranked = framed && rt_merge_is_ranked(s->merge[f]);
-        frames |= framed && !ranked;
-        ranks |= ranked;
+        bool framed = s->fields[f].frame != NULL;
+        frames |= framed && rt_merge_is_fold(s->merge[f]);
+        ranks |= framed && rt_merge_is_ranked(s->merge[f]);
+        texts |= framed && s->merge[f] == RT_MERGE_TEXT;
     }
     if (borders)
         then(s, RT_FINISH_BORDERS);
@@ -194,6 +202,8 @@ static void list_rows(struct rt_state *s)
         then(s, RT_FINISH_FRAMES);
     if (ranks)
         then(s, RT_FINISH_RANKS);
+    if (texts)
+        then(s, RT_FINISH_FRAME_TEXTS);
 }
 
 static enum rt_finish_op hash_op(const struct rt_state *s)

@@ -61,8 +61,9 @@ enum { RT_FRAME_SPANS = 3 };
  * For the others x is an I32, the rank of the row's value among those of the segment, the same for equal ones, from 1:
  * NTH is the number, from 1, of a row with the value that is in its place among those of the frame's rows in ascending
  * order (rt_share); DISTINCT the sum of the y of one row for each rank in the frame, which has the type of y (I64, I128,
- * F64), or how many ranks there are (y -1, I64); DISTINCT_XOR the bits that an odd number of such y have. With more than
- * one span the first ends, and the last begins, where rows are left out: by their second bounds. */
+ * F64), or how many ranks there are (y -1, I64); DISTINCT_XOR the bits that an odd number of such y have; MODE is the
+ * number, from 1, of the first row of the frame with the rank that most of its rows have, the smallest of several. TEXT is of
+ * the strings x of the rows that have one, in the order of these, with the separator between them. With more than one span the first ends, and the last begins, where rows are left out: by their second bounds. */
 enum rt_share_place {
     RT_SHARE_FLOOR, /* rows numbered from 0 to n - 1: (n - 1) * num / den, rounded down, */
     RT_SHARE_CEILING, /* or up */
@@ -77,6 +78,8 @@ struct rt_frame {
     struct rt_frame_span span[RT_FRAME_SPANS];
     int x, y;
     struct rt_share share; /* NTH */
+    const char *separator; /* TEXT */
+    size_t nseparator;
 };
 /* It begins where its segment does, and leaves nothing out. */
 static inline bool rt_frame_is_running(const struct rt_frame *f)
@@ -109,7 +112,7 @@ int rt_field_size(const struct rt_field *f); /* bytes in a row */
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
  * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. PRODUCTS (the sum of products
- * of deviations from the means), ARG_MIN, ARG_MAX, NTH, DISTINCT and DISTINCT_XOR are of fields with a frame alone. */
+ * of deviations from the means), ARG_MIN, ARG_MAX, NTH, MODE, DISTINCT, DISTINCT_XOR and TEXT are of fields with a frame alone. */
 enum rt_merge {
     RT_MERGE_KEY,
     RT_MERGE_SUM,
@@ -123,7 +126,9 @@ enum rt_merge {
     RT_MERGE_ARG_MAX,
     RT_MERGE_NTH,
     RT_MERGE_DISTINCT,
-    RT_MERGE_DISTINCT_XOR
+    RT_MERGE_DISTINCT_XOR,
+    RT_MERGE_MODE,
+    RT_MERGE_TEXT
 };
 /* A fold of a frame's rows that looks at other fields: rt_frame.x and y. */
 static inline bool rt_merge_is_of_fields(enum rt_merge m)
@@ -133,7 +138,13 @@ static inline bool rt_merge_is_of_fields(enum rt_merge m)
 /* What ranks of values tell of a frame. */
 static inline bool rt_merge_is_ranked(enum rt_merge m)
 {
-    return m == RT_MERGE_NTH || m == RT_MERGE_DISTINCT || m == RT_MERGE_DISTINCT_XOR;
+    return m == RT_MERGE_NTH || m == RT_MERGE_MODE || m == RT_MERGE_DISTINCT || m == RT_MERGE_DISTINCT_XOR;
+}
+
+/* A fold of a field's own values, or of others. */
+static inline bool rt_merge_is_fold(enum rt_merge m)
+{
+    return !rt_merge_is_ranked(m) && m != RT_MERGE_TEXT;
 }
 
 enum { RT_RANKED_MAX = 8 }; /* fields that are finished together */

@@ -203,6 +203,9 @@ int rt_finish_text(struct rt_exec *x, struct rt_live *v);
 /* frames.c */
 int rt_finish_frames(struct rt_exec *x, struct rt_live *v);
 
+/* frames_text.c */
+int rt_finish_frame_texts(struct rt_exec *x, struct rt_live *v);
+
 /* frames_ranked.c */
 int rt_finish_ranks(struct rt_exec *x, struct rt_live *v);
 

@@ -357,7 +357,7 @@ static int finish_field(struct rt_exec *x, struct rt_live *v, int field)
 int rt_finish_frames(struct rt_exec *x, struct rt_live *v)
 {
     for (int f = 0; f < v->s->nfields && v->nrows; f++)
-        if (v->s->fields[f].frame && !rt_merge_is_ranked(v->s->merge[f]))
+        if (v->s->fields[f].frame && rt_merge_is_fold(v->s->merge[f]))
             HD_TRY(finish_field(x, v, f));
     return 0;
 }

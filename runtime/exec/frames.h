@@ -87,7 +87,7 @@ RT_INLINE uint32_t rt_matrix_zeros(const struct rt_matrix *m, uint32_t at)
     return (uint32_t)(w->before + (uint64_t)__builtin_popcountll(w->zeros & ((UINT64_C(1) << (at & 63)) - 1)));
 }
 
-/* Fields of one x, of DISTINCT and DISTINCT_XOR and one frame, or of NTH. Codes are those of x; rows without one have
+/* Fields of one x, of DISTINCT and DISTINCT_XOR and one frame, of NTH, or of MODE. Codes are those of x; rows without one have
  * `none`. */
 struct rt_ranked {
     struct rt_exec *x;
@@ -115,5 +115,7 @@ int rt_ranked_codes(struct rt_ranked *r);
 
 /* frames_distinct.c */
 int rt_finish_distinct(struct rt_ranked *r);
+/* frames_mode.c */
+int rt_finish_modes(struct rt_ranked *r);
 
 #endif

@@ -146,7 +146,9 @@ int rt_finish_ranks(struct rt_exec *x, struct rt_live *v)
         if (r.n == 0)
             continue;
         r.cut = rt_cut(x, v->nrows, TASK_MIN);
-        HD_TRY(s->merge[i] == RT_MERGE_NTH ? select_values(&r) : rt_finish_distinct(&r));
+        HD_TRY(s->merge[i] == RT_MERGE_NTH    ? select_values(&r)
+               : s->merge[i] == RT_MERGE_MODE ? rt_finish_modes(&r)
+                                              : rt_finish_distinct(&r));
     }
     return 0;
 }

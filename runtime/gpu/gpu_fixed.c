@@ -61,7 +61,7 @@ enum { MISTAKEN = 100 };
 
 struct needs {
     bool merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search, frames,
-        frames_of, frames_ranked, frames_distinct, top, text;
+        frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
@@ -95,7 +95,9 @@ struct needs {
     X(n.text, "finish_text") \
     X(n.frames_of, "finish_frames_of") \
     X(n.frames_ranked, "finish_frames_ranked") \
-    X(n.frames_distinct, "finish_frames_distinct")
+    X(n.frames_distinct, "finish_frames_distinct") \
+    X(n.frames_mode, "finish_frames_mode") \
+    X(n.frame_text, "finish_frame_text")
 
 static const char *const fixed_names[] = {
 #define X(need, name) name,
@@ -164,7 +166,7 @@ static void add_hash(struct needs *n, double rows)
 static void add_frames(struct needs *n, const struct rt_state *s)
 {
     for (int i = 0; i < s->nfields; i++) {
-        if (!s->fields[i].frame || rt_merge_is_ranked(s->merge[i]))
+        if (!s->fields[i].frame || !rt_merge_is_fold(s->merge[i]))
             continue;
         n->frames |= !rt_merge_is_of_fields(s->merge[i]);
         n->frames_of |= rt_merge_is_of_fields(s->merge[i]);
@@ -175,7 +177,10 @@ static void add_ranks(struct needs *n, const struct rt_state *s)
 {
     n->frames_ranked = n->prefix_sum = true;
     for (int i = 0; i < s->nfields; i++)
-        n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
+        if (s->fields[i].frame && rt_merge_is_ranked(s->merge[i])) {
+            n->frames_mode |= s->merge[i] == RT_MERGE_MODE;
+            n->frames_distinct |= s->merge[i] == RT_MERGE_DISTINCT || s->merge[i] == RT_MERGE_DISTINCT_XOR;
+        }
 }
 
 static void add_index(struct needs *n, const struct rt_state *s, double rows, const struct rt_device_info *info)
@@ -206,6 +211,7 @@ static void add_state(struct needs *n, const struct rt_state *s, double rows, co
         case RT_FINISH_RUNNING: n->running = true; break;
         case RT_FINISH_FRAMES: add_frames(n, s); break;
         case RT_FINISH_RANKS: add_ranks(n, s); break;
+        case RT_FINISH_FRAME_TEXTS: n->frame_text = n->prefix_sum = true; break;
         case RT_FINISH_TEXT: n->text = true; break;
         case RT_FINISH_CSR: add_index(n, s, rows, info); break;
         case RT_FINISH_HASH_UNIQUE:

@@ -8,7 +8,8 @@ _Static_assert((int)HDD_FRAMES_SPANS == (int)RT_FRAME_SPANS, "spans are those of
 _Static_assert((int)HDD_MERGE_PRODUCTS == (int)RT_MERGE_PRODUCTS && (int)HDD_MERGE_ARG_MIN == (int)RT_MERGE_ARG_MIN &&
                    (int)HDD_MERGE_ARG_MAX == (int)RT_MERGE_ARG_MAX &&
                    (int)HDD_MERGE_DISTINCT == (int)RT_MERGE_DISTINCT &&
-                   (int)HDD_MERGE_DISTINCT_XOR == (int)RT_MERGE_DISTINCT_XOR,
+                   (int)HDD_MERGE_DISTINCT_XOR == (int)RT_MERGE_DISTINCT_XOR &&
+                   (int)HDD_MERGE_MODE == (int)RT_MERGE_MODE && (int)HDD_MERGE_TEXT == (int)RT_MERGE_TEXT,
                "ways to merge are those of the spec");
 
 static hdd_i32 offset_of(const struct rt_state *s, int field)
@@ -98,7 +99,7 @@ static int finish_field(struct rt_gpu_exec *x, struct rt_gpu_state *v, int field
 int rt_gpu_finish_frames(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     for (int i = 0; i < v->s->nfields && v->nrows; i++)
-        if (v->s->fields[i].frame && !rt_merge_is_ranked(v->s->merge[i]))
+        if (v->s->fields[i].frame && rt_merge_is_fold(v->s->merge[i]))
             HD_TRY(finish_field(x, v, i, err));
     return 0;
 }

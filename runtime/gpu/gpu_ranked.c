@@ -1,4 +1,5 @@
-/* Framed fields that ranks of values tell of (templates/finish/finish_frames_ranked.cu, finish_frames_distinct.cu): a few
+/* Framed fields that ranks of values tell of (templates/finish/finish_frames_ranked.cu, finish_frames_distinct.cu,
+ * finish_frames_mode.cu): a few
  * launches for each level of a wavelet matrix, of which one is there at a time. */
 #include "runtime/gpu/gpu_state.h"
 #include "templates/ranked.cuh"
@@ -8,7 +9,8 @@ _Static_assert((int)HDD_SHARE_FLOOR == (int)RT_SHARE_FLOOR && (int)HDD_SHARE_CEI
                    (int)HDD_SHARE_FIRST == (int)RT_SHARE_FIRST,
                "places of shares are those of the spec");
 
-static const char ranked[] = "finish_frames_ranked", distinct[] = "finish_frames_distinct";
+static const char ranked[] = "finish_frames_ranked", distinct[] = "finish_frames_distinct",
+                  mode[] = "finish_frames_mode";
 
 struct ranking {
     struct rt_gpu_exec *x;
@@ -182,6 +184,53 @@ static int add_distinct(struct ranking *r)
     return rc;
 }
 
+/* ---- modes --------------------------------------------------------------------------------------------------- */
+
+enum { MODE_LOOKS = 8 /* rows of a node for each thread */ };
+
+/* Halves of all rows, then of these, down to single rows. */
+static int halve(struct ranking *r, int k)
+{
+    struct hdd_ranked_args *p = &r->p;
+    uint64_t width = 1;
+    p->f = r->own[k].f;
+    while (width < p->f.n)
+        width *= 2;
+    for (; width > 0; width /= 2) {
+        p->width = width;
+        p->nodes = (p->f.n + width - 1) / width;
+        p->pieces = (width + MODE_LOOKS - 1) / MODE_LOOKS;
+        HD_TRY(launch(r, mode, "hdd_mode_inherit", p));
+        HD_TRY(launch(r, mode, "hdd_mode_level", p));
+        hdd_u64 up = p->up;
+        p->up = p->best;
+        p->best = up;
+    }
+    p->best = p->up;
+    return launch(r, mode, "hdd_mode_settle", p);
+}
+
+static int find_modes(struct ranking *r)
+{
+    struct rt_piece memory = {0, 0};
+    const uint64_t n = hd_align_up(r->p.f.n, 2);
+    uint64_t at;
+    HD_TRY(alloc(r, 3 * n * sizeof(uint64_t) + n * sizeof(uint32_t), &memory, &at));
+    int rc = fill(r);
+    for (int bit = 0; bit < bits_of(r->p.none) && rc == 0; bit++)
+        rc = level(r, bit);
+    r->p.values = at;
+    r->p.places = at + 3 * n * sizeof(uint64_t);
+    rc = rc ? rc : launch(r, mode, "hdd_mode_keys", &r->p);
+    for (int k = 0; k < r->n && rc == 0; k++) {
+        r->p.best = at + n * sizeof(uint64_t);
+        r->p.up = at + 2 * n * sizeof(uint64_t);
+        rc = halve(r, k);
+    }
+    rt_gpu_release(r->x, &memory);
+    return rc;
+}
+
 /* ---- fields -------------------------------------------------------------------------------------------------- */
 
 static void set_field(struct ranking *r, int k)
@@ -208,7 +257,9 @@ int rt_gpu_finish_ranks(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
             set_field(&r, k);
         r.p = r.own[0];
         r.p.running = rt_frame_is_running(v->s->fields[i].frame);
-        HD_TRY(v->s->merge[i] == RT_MERGE_NTH ? select_values(&r) : add_distinct(&r));
+        HD_TRY(v->s->merge[i] == RT_MERGE_NTH    ? select_values(&r)
+               : v->s->merge[i] == RT_MERGE_MODE ? find_modes(&r)
+                                                 : add_distinct(&r));
     }
     return 0;
 }

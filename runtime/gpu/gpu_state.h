@@ -114,6 +114,11 @@ int rt_gpu_finish_ranks(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
 /* ---- gpu_text.c: an operation of runtime/finish.def ---- */
 int rt_gpu_finish_text(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 
+/* A piece that lives as long as the execution. */
+int rt_gpu_alloc_text(struct rt_gpu_exec *x, uint64_t bytes, uint64_t *address, struct hd_err *err);
+/* ---- gpu_frame_text.c: likewise ---- */
+int rt_gpu_finish_frame_texts(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
+
 /* Passes over n items in tiles (templates/finish/finish_digits.cuh): counts of digits, what tiles tell each other. */
 struct rt_sweeps {
     struct rt_piece at;

@@ -3,8 +3,7 @@
 
 enum { WORD = 8 };
 
-/* A piece that lives as long as the execution. */
-static int alloc_text(struct rt_gpu_exec *x, uint64_t bytes, uint64_t *address, struct hd_err *err)
+int rt_gpu_alloc_text(struct rt_gpu_exec *x, uint64_t bytes, uint64_t *address, struct hd_err *err)
 {
     struct rt_gpu_strings *t = HD_NEW(x->arena, struct rt_gpu_strings);
     HD_TRY(rt_gpu_alloc(x, NULL, (size_t)bytes, &t->piece, err));
@@ -21,7 +20,7 @@ static int place(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hdd
     const uint64_t none = 0, last = v->rows + (v->nrows - 1) * (uint64_t)v->s->stride + p->running;
     uint64_t bytes, at;
     HD_TRY(x->d->ops->download(x->d, &bytes, last, sizeof bytes, err));
-    HD_TRY(alloc_text(x, WORD + t->nseparator + bytes, &at, err));
+    HD_TRY(rt_gpu_alloc_text(x, WORD + t->nseparator + bytes, &at, err));
     p->too_long = at;
     p->separator = at + WORD;
     p->to = p->separator + t->nseparator;

@@ -390,7 +390,7 @@ struct hdd_frames_args {
     struct hdd_key x, y; // finish_frames_of.cu: other fields
 };
 
-// ---- finish_frames_ranked.cu, finish_frames_distinct.cu -----------------------------------
+// ---- finish_frames_ranked.cu, finish_frames_distinct.cu, finish_frames_mode.cu ------------
 
 // Levels of a wavelet matrix, all rows at once (runtime/exec/frames.h says how).
 enum { HDD_WALK_WORDS = 2 * HDD_FRAMES_SPANS + 1, HDD_RANKED_FIELDS = 8 };
@@ -401,6 +401,9 @@ struct hdd_ranked_args {
     hdd_u64 walk; // HDD_WALK_WORDS arrays of 32 bits per row: from, up to, ... and what is looked for
     hdd_u64 key, gap_key; // 32 bits per row
     hdd_u64 largest; // 32 bits each: a code, the rows of a partition
+    hdd_u64 values, places; // of modes: hdd_mode_values
+    hdd_u64 best, up; // 64 bits for each node of a level, and of the one above
+    hdd_u64 nodes, width, pieces; // of a level; rows of a node; threads for one
     hdd_i64 num, den; // of a share, with
     hdd_u32 place; // enum hdd_share_place
     hdd_u32 none, never; // codes of rows without one, and keys
@@ -408,6 +411,20 @@ struct hdd_ranked_args {
     hdd_u32 counts; // the level tells how many values there are
     hdd_u32 running, in_gaps;
     hdd_i32 y; // offset of values, -1: how many
+};
+
+// ---- finish_frame_text.cu ------------------------------------------------------------------
+
+// Strings of frames (runtime/exec/frames_text.c says how), of which f.x is one.
+struct hdd_frame_text_args {
+    struct hdd_frames_args f;
+    hdd_u64 sizes; // 32 bits per row: bytes of its string and the separator; then: of what it is put together of
+    hdd_u64 values; // 32 bits per row, and for one more: strings in front of it
+    hdd_u64 before; // 64 bits per row, and for one more: bytes in front of it
+    hdd_u64 all, made; // strings of rows, one behind the other; those of several pieces, in the order of the rows
+    hdd_u64 made_before; // 64 bits per row: bytes in front of it there
+    hdd_u64 separator, too_long; // the latter a word that is set where a string is
+    hdd_u32 nseparator;
 };
 
 // ---- finish_merge.cu -----------------------------------------------------------------------
@@ -432,7 +449,9 @@ enum hdd_merge {
     HDD_MERGE_ARG_MAX,
     HDD_MERGE_NTH,
     HDD_MERGE_DISTINCT,
-    HDD_MERGE_DISTINCT_XOR
+    HDD_MERGE_DISTINCT_XOR,
+    HDD_MERGE_MODE,
+    HDD_MERGE_TEXT
 };
 
 struct hdd_merge_field {

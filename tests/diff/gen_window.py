@@ -5,10 +5,11 @@ from fractions import Fraction
 
 from gen_value import Val
 from hdexpr import Node
-from hdtypes import BOOL, DATE, FLOAT64, INT64
+from hdtypes import BOOL, DATE, FLOAT64, INT64, STRING
 
 NUMBERS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 MAX_ROWS = 1200  # the oracle looks at all rows of all frames
+MAX_JOINED = 300  # frames' strings are as long as all frames together
 
 
 class WindowGen:
@@ -117,9 +118,11 @@ class WindowGen:
         return out, self.value(arg)
 
     def aggregate(self, node):
-        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits", "moment", "arg", "quantile", "count", "sum"])
+        fn = self.rng.choice(["count", "sum", "avg", "min", "max", "bool", "bits", "moment", "arg", "quantile", "ranked", "count", "sum"])
         if fn == "quantile":
             return self.quantile(node)
+        if fn == "ranked":
+            return self.ranked(node)
         if fn == "moment":
             return self.of_two(node, self.plan.moment)
         if fn == "arg":
@@ -158,6 +161,20 @@ class WindowGen:
         if self.rng.random() < 0.6:
             out["frame"] = self.frame(node)
         return out, self.value(val)
+
+    def ranked(self, node):
+        """The most frequent value, or the strings of all rows, whose order exact columns tell."""
+        arg, out = self.gen.any(self.plan.depth()), {"fn": "mode"}
+        if arg.type.kind == "interval" or (self.rel.rows <= MAX_JOINED and self.rng.random() < 0.5 and not any(c.val.inexact for c in self.rel.columns)):
+            arg, out = self.gen.string(1), {"fn": "string_agg" if self.rel.rows <= MAX_JOINED else "mode"}
+        out["arg"] = self.plan.write(arg)
+        if out["fn"] == "string_agg" and self.rng.random() < 0.6:
+            out["separator"] = self.rng.choice(["", "; ", "é"])
+        if self.rng.random() < 0.2:
+            out["filter"] = self.plan.write(self.gen.boolean(1))
+        if self.rng.random() < 0.7:
+            out["frame"] = self.frame(node)
+        return out, Val(None, STRING, True, ascii=arg.ascii) if out["fn"] == "string_agg" else self.value(arg)
 
     def of_two(self, node, drawn):
         """An aggregate of up to two arguments, as groups have it."""

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Distinct aggregates and quantiles over frames against DuckDB: rows of one partition and of many, each row's own frame of rows,
-range and groups, empty ones, with rows excluded and filtered; values of every type, NULLs, NaN, few and many different ones.
+"""Distinct aggregates, quantiles, modes and joined strings over frames against DuckDB: rows of one partition and of many, each row's own frame of rows,
+range and groups, empty ones, with rows excluded and filtered; values of every type, NULLs, NaN, few and many different ones. A mode
+is that of the list that DuckDB makes of a frame, for its own takes any of several, and so are strings, for
+rows that tie come in the order of their columns here.
 
 Usage: frames_ranked.py --heddle BIN [--backend cpu|cuda] [--seed N] [--plans N] [--rows N] [--threads N,N...]
 """
@@ -14,6 +16,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from decimal import Decimal
 
 try:
@@ -63,19 +66,26 @@ class Function:
     """JSON, SQL, and how far the two may be apart."""
 
     def __init__(self, rng, number):
-        self.fn = rng.choice(["count", "count", "sum", "avg", "bit_xor", "median", "quantile_cont", "quantile_disc", "quantile_disc"])
+        self.fn = rng.choice(["count", "count", "sum", "avg", "bit_xor", "median", "quantile_cont", "quantile_disc", "quantile_disc", "mode", "mode", "string_agg", "string_agg"])
         self.name, self.filter = f"w{number}", rng.random() < 0.25
         self.distinct = self.fn in ("count", "sum", "avg", "bit_xor")
         self.real = self.fn in ("median", "quantile_cont")
-        self.x = rng.choice({"sum": "ijdm", "avg": "ef", "bit_xor": "ij", "median": "ife", "quantile_cont": "ife"}.get(self.fn, "ijdmfetuazb" + "n" * (self.fn == "count")))
+        self.x = rng.choice({"string_agg": "tu", "sum": "ijdm", "avg": "ef", "bit_xor": "ij", "median": "ife", "quantile_cont": "ife"}.get(self.fn, "ijdmfetuazb" + "n" * (self.fn in ("count", "mode"))))
         self.real |= self.fn == "avg"
+        self.order, self.separator = "id", rng.choice([",", "", " and "])
         self.q = rng.choice(["0.0", "0.1", "0.5", "0.9", "1.0"]) if self.fn.startswith("quantile") else None
 
     def json(self, frame):
         return {"fn": self.fn, "arg": self.x, "as": self.name, "frame": frame, **({"distinct": True} if self.distinct else {}),
-                **({"q": self.q} if self.q else {}), **({"filter": "i > 0"} if self.filter else {})}
+                **({"q": self.q} if self.q else {}),
+                **({"separator": self.separator} if self.fn == "string_agg" else {}), **({"filter": "i > 0"} if self.filter else {})}
 
     def sql(self, over):
+        if self.fn == "string_agg":
+            value = f"struct_pack(o := {self.order}, i := id, v := {self.x})"
+            return f"list({value}) filter (where {self.x} is not null{' and i > 0' if self.filter else ''}) over ({over}) as {self.name}"
+        if self.fn == "mode":
+            return f"list({self.x}){' filter (where i > 0)' if self.filter else ''} over ({over}) as {self.name}"
         arg = f"cast({self.x} as hugeint)" if self.fn == "sum" and self.x in "ij" else f"cast({self.x} as double)" if self.real else self.x
         if self.fn == "bit_xor":
             arg = f"cast({self.x} as bigint)"
@@ -83,6 +93,9 @@ class Function:
         return f"{call}{' filter (where i > 0)' if self.filter else ''} over ({over}) as {self.name}"
 
     def same(self, text, want):
+        if self.fn == "string_agg" and want is not None:
+            want = self.separator.join(v["v"] for v in sorted(want, key=lambda v: (v["o"], v["i"])))
+        want = mode(want) if self.fn == "mode" else want
         if want is None or text == "":
             return (want is None) == (text == "")
         if self.real or isinstance(want, float):
@@ -93,6 +106,20 @@ class Function:
         return text == (str(want).lower() if isinstance(want, bool) else str(want))
 
 
+def in_order(v):
+    """NaN is behind all other numbers."""
+    return (v != v, 0 if v != v else v)
+
+
+def mode(values):
+    """The most frequent value, of several the smallest; None of none."""
+    found = Counter(in_order(v) for v in values or [] if v is not None)
+    if not found:
+        return None
+    first = min(found, key=lambda k: (-found[k], k))
+    return math.nan if first[0] else first[1]
+
+
 def bound(rng, side):
     n = rng.choice([0, 1, 2, 5, 40, 300])
     return ({side: n}, f"{n} {side}") if side in ("preceding", "following") else (side, side)
@@ -100,7 +127,7 @@ def bound(rng, side):
 
 def draw(rng, tables):
     """(table, plan, SQL, functions)"""
-    table = rng.choices(list(tables), [1, 3, 4])[0]
+    table = rng.choices(list(tables), [1, 3, 2, 4])[0]
     unit = rng.choice(["rows", "rows", "range", "groups"])
     sides = {"unbounded preceding": 0, "preceding": 1, "current row": 2, "following": 3, "unbounded following": 4}
     ends = sorted([rng.choice(list(sides)[:4]), rng.choice(list(sides)[1:])], key=sides.get)
@@ -114,6 +141,10 @@ def draw(rng, tables):
         over += f" exclude {frame['exclude']}"
     partition, order = rng.choice([[], ["g"], ["h"], ["g", "t"]]), "id" if unit == "rows" else "o"
     functions = [Function(rng, n) for n in range(rng.randint(1, 3))]
+    for f in functions:
+        f.order = order
+    if table == "many" and any(f.fn in ("mode", "string_agg") for f in functions):  # of which there are lists
+        table = "medium"
     over = f"{f'partition by {chr(44).join(partition)}' if partition else ''} order by {order} {over}"
     plan = {"op": "window", "order": [order], "functions": [f.json(frame) for f in functions], "input": {"op": "scan", "table": table},
             **({"partition": partition} if partition else {})}
@@ -132,6 +163,45 @@ def around(exclude):
     node = {"op": "window", "partition": ["g"], "order": ["o"], "functions": [f.json(frame) for f in functions], "input": {"op": "scan", "table": "few"}}
     root = {"op": "project", "exprs": ["id"] + [f.name for f in functions], "input": node}
     return {"heddle": 1, "root": root}, f"select id, {', '.join(f.sql(over) for f in functions)} from few order by id", functions
+
+
+def growing(args, db):
+    """Modes of frames of all sizes, of more rows than a thread takes at once: those up to a row, and from it on."""
+    frames = [{"unit": "rows", "start": "unbounded preceding", "end": "current row"},
+              {"unit": "rows", "start": "current row", "end": "unbounded following", "exclude": "current row"},
+              {"unit": "rows", "start": {"preceding": args.rows // 3}, "end": {"following": args.rows // 4}}]
+    functions = [{"fn": "mode", "arg": x, "as": f"{x}{n}", "frame": f} for n, f in enumerate(frames) for x in "dt"]
+    root = {"op": "project", "exprs": ["id"] + [f["as"] for f in functions],
+            "input": {"op": "window", "order": ["id"], "functions": functions, "input": {"op": "scan", "table": "many"}}}
+    wanted = []
+    for x in "dt":
+        values = [v for v, in db.execute(f"select {x} from many order by id").fetchall()]
+        n = len(values)
+        wanted.append([sliding(values, [(0, i + 1) for i in range(n)]), sliding(values, [(i + 1, n) for i in range(n)]),
+                       sliding(values, [(max(0, i - n // 3), min(n, i + n // 4 + 1)) for i in range(n)])])
+    for threads in args.threads:
+        for i, row in enumerate(run(args, {"heddle": 1, "root": root}, threads)):
+            for n in range(len(frames)):
+                for k, text in enumerate(row[1 + 2 * n:3 + 2 * n]):
+                    want = wanted[k][n][i]
+                    if want is None or text == "" or type(want)(text) != want:
+                        if (want is None) != (text == "") or want is not None:
+                            sys.exit(f"row {i}, {threads} threads: mode of {'dt'[k]} over {frames[n]} is {text}, not {want}")
+
+
+def sliding(values, ends):
+    """The mode of rows from .. to - 1, for each of ends that move forward."""
+    counts, out, first, last = Counter(), [], 0, 0
+    for begin, end in ends:
+        for v in values[last:end]:
+            counts[v] += 1
+        for v in values[first:begin]:
+            counts[v] -= 1
+        first, last = begin, max(last, end)
+        counts[None] = 0
+        most = max(counts.values(), default=0)
+        out.append(min(v for v, n in counts.items() if n == most) if most else None)
+    return out
 
 
 def run(args, plan, threads):
@@ -168,7 +238,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="heddle-ranked-") as folder, duckdb.connect() as db:
         args.folder = pathlib.Path(folder)
         os.environ.setdefault("HEDDLE_CACHE", str(args.folder / "cache"))
-        sizes = {"nothing": 0, "few": min(200, args.rows), "many": args.rows}
+        sizes = {"nothing": 0, "few": min(200, args.rows), "medium": min(900, args.rows // 2), "many": args.rows}
         schema = {"tables": [load(args, db, rng, name, n) for name, n in sizes.items()],
                   "format": {"delimiter": ",", "header": False, "quote": '"', "null": "", "trailing_delimiter": False}}
         (args.folder / "schema.json").write_text(json.dumps(schema))
@@ -176,6 +246,7 @@ def main():
                        check=True)
         for exclude in EXCLUDED:
             check(args, db, *around(exclude))
+        growing(args, db)
         for _ in range(args.plans):
             check(args, db, *draw(rng, sizes))
     print(f"{args.plans} plans")

@@ -20,7 +20,8 @@ NUMBERS = {"row_number": "n.p", "rank": "n.pb", "dense_rank": "n.g",
 FIELDS = {**{fn: set() for fn in NUMBERS}, "ntile": {"n"}, "lag": {"arg", "offset", "default"}, "lead": {"arg", "offset", "default"},
           "first_value": {"arg", "frame"}, "last_value": {"arg", "frame"}, "nth_value": {"arg", "n", "frame"},
           **{fn: {"arg", "by", "filter", "frame"} for fn in TWO + ("regr_count", "arg_min", "arg_max")},
-          **{fn: {"arg", "distinct", "filter", "frame"} for fn in ("count", "sum", "avg", "bit_xor")}, "median": {"arg", "filter", "frame"},
+          **{fn: {"arg", "distinct", "filter", "frame"} for fn in ("count", "sum", "avg", "bit_xor")}, "median": {"arg", "filter", "frame"}, "mode": {"arg", "filter", "frame"},
+          "string_agg": {"arg", "separator", "filter", "frame"},
           **{fn: {"arg", "q", "filter", "frame"} for fn in QUANTILES},
           **{fn: {"arg", "filter", "frame"} for fn in ONE + ("min", "max", "count_if", "bool_and", "bool_or", "bit_and", "bit_or")}}
 OWN = ("partition", "order")
@@ -47,6 +48,13 @@ def window(owner, node, path):
     order = list(range(width)) + [width + names.index(f["as"]) for f in node["functions"]]
     sql = f"SELECT {owner.list(f'c{i}' for i in order)} FROM {rel.cte}"
     return Rel(owner.cte(sql), [rel.columns[i] for i in order])
+
+
+class Joined(Aggregate):
+    """Strings of a frame's rows, in the order of these."""
+
+    def order(self):
+        return ["place"]
 
 
 class Window:
@@ -195,7 +203,8 @@ class Window:
             if key in f:
                 self.check(self.owner.value(f[key], self.rel.scope(), path), path, {f["as"]}, free=True)
         agg = {k: v for k, v in f.items() if k != "frame"}
-        sql, column = Aggregate(self.owner, self.whole, agg, path, pairs, ["part", "p"]).compile()
+        made = Joined if f["fn"] == "string_agg" else Aggregate
+        sql, column = made(self.owner, self.whole, agg, path, pairs, ["part", "p"]).compile()
         source = f"SELECT part, p, {sql} AS v FROM {pairs.cte} GROUP BY part, p"
         if f["fn"] in ("count", "count_if", "regr_count"):
             return "coalesce($v, 0)", source, column
