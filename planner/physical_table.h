@@ -52,6 +52,7 @@ struct pl_grouping {
     struct pack pack;        /* AGG_DENSE, `word`: of the kept keys */
     struct pl_parts parts;   /* AGG_HASH: of the rows that are grouped */
     double groups;           /* estimated */
+    double max_rows;         /* of a group, by facts */
 };
 
 /* What is known of a join's build side by its keys. */
