@@ -208,6 +208,7 @@ struct fe_window {
     struct fe_expr **numbers; /* int64, never NULL; over the node's columns, of those of the window the ones in front */
     int nsearches;
     struct fe_window_search *searches;
+    bool codes; /* its one column, a dense rank, may be any numbers from 1 on that order values as ranks do */
     int ncolumns; /* behind the input's */
     struct fe_window_column *columns;
     int nsaid; /* those that the plan has, in its order; the projection above has a column for each */

@@ -425,7 +425,6 @@ static int read_function(struct fw_reading *x, const struct fe_json *v, const ch
                                                                   : NULL,
                                       .ignore_nulls = ignore,
                                       .distinct = distinct,
-
                                       .ranked = is_ranked(fn, distinct) || fn == STRING_AGG});
     if (is_ranked(fn, distinct))
         return ranked(x, v, fn, distinct, &f, arg, out);

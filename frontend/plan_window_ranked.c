@@ -40,6 +40,7 @@ static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *arg)
     n->u.sort.ngroup = ngroup;
     n->u.sort.nkeys = n->u.sort.nstated = ngroup + 1;
     struct fe_window *w = n->u.sort.window = HD_NEW(a, struct fe_window);
+    w->codes = true;
     w->columns = HD_NEW(a, struct fe_window_column);
     w->columns[w->ncolumns++] = (struct fe_window_column){.at.base = FE_WINDOW_DENSE, .value = -1};
     n->ncols = in->ncols + 1;

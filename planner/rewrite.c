@@ -10,6 +10,7 @@
 
 #include "planner/lower_ordinal.h"
 #include "planner/rewrite_aggs.h"
+#include "planner/rewrite_codes.h"
 #include "planner/rewrite_first.h"
 #include "planner/rewrite_fits.h"
 #include "planner/rewrite_groups.h"
@@ -43,7 +44,7 @@ static bool to_rewrite(const struct fe_node *n)
 {
     bool found = is_ranking(n) || rw_is_set(n) || rw_has_sets(n) || rw_has_filters(n) || rw_has_moments(n) ||
                  rw_has_ordered(n) || rw_may_be_first(n) || rw_has_hidden_keys(n) || rw_has_fits(n) ||
-                 rw_has_intervals(n);
+                 rw_has_intervals(n) || rw_has_codes(n);
     for (int i = 0; i < n->ninputs; i++)
         found |= to_rewrite(n->inputs[i]);
     return found;
@@ -327,6 +328,8 @@ static struct fe_node *rewritten(struct rewriting *w, const struct fe_node *n)
         to->inputs[i] = rewritten(w, n->inputs[i]);
     if (n->op == FE_REF_OP)
         to->u.ref.shared = w->moved[n->u.ref.shared];
+    if (rw_has_codes(to))
+        return rw_codes(w, to);
     if (rw_has_fits(to))
         return rw_fits(w, to);
     if (rw_is_set(n))

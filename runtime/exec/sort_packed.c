@@ -522,7 +522,8 @@ int rt_sort_packed(struct rt_exec *x, const struct rt_sorter *o, const unsigned 
                        .offset = offset,
                        .count = count,
                        .cut = rt_cut(x, n, TASK_MIN)};
-    if (may_pack(x, n, 2 * sizeof(struct rt_sort_entry)) && count) /* else rows are to be moved in turn (rt_sort_rows) */
+    if (may_pack(x, n, 2 * sizeof(struct rt_sort_entry)) &&
+        count) /* else rows are to be moved in turn (rt_sort_rows) */
         HD_TRY(sort_all(&p, true, &done));
     return done ? 0 : rt_sort_rows(x, o, rows, n, offset, count, out);
 }

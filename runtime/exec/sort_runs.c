@@ -27,13 +27,14 @@ static bool same(const struct runs *r, uint64_t i, uint64_t j)
     return rt_sort_compare_keys(r->v->sorter, 0, r->v->s->sorted, row_at(r, i), row_at(r, j)) == 0;
 }
 
-/* Behind the run that row i is in: by steps that double, then by halves. */
-static uint64_t run_end(const struct runs *r, uint64_t i)
+/* Behind the run that row i is in, `limit` at most, behind which others may be moving rows: by steps that double, then by
+ * halves. */
+static uint64_t run_end(const struct runs *r, uint64_t i, uint64_t limit)
 {
     uint64_t in = i, step = 1;
-    for (; in + step < r->cut.n && same(r, i, in + step); step *= 2)
+    for (; in + step < limit && same(r, i, in + step); step *= 2)
         in += step;
-    uint64_t end = HD_MIN(in + step, r->cut.n);
+    uint64_t end = HD_MIN(in + step, limit);
     while (in + 1 < end) {
         uint64_t mid = in + (end - in) / 2;
         if (same(r, i, mid))
@@ -49,7 +50,7 @@ static void find_begin(void *context, struct rt_worker *w HD_UNUSED, uint64_t ta
 {
     const struct runs *r = context;
     uint64_t i = task * r->cut.size;
-    r->begin[task] = i > 0 && same(r, i - 1, i) ? run_end(r, i) : i;
+    r->begin[task] = i > 0 && same(r, i - 1, i) ? run_end(r, i, r->cut.n) : i;
 }
 
 static bool is_sorted(const struct runs *r, uint64_t from, uint64_t to)
@@ -93,7 +94,7 @@ static void sort_runs(void *context, struct rt_worker *w, uint64_t task)
     struct rt_block b = {.p = NULL};
     uint64_t room = 0, end = r->begin[task + 1];
     for (uint64_t from = r->begin[task], to; from < end; from = to) {
-        to = run_end(r, from);
+        to = run_end(r, from, end);
         if (to - from > LONG_RUN) {
             r->wide[task] = from + 1;
             r->after[task] = to;

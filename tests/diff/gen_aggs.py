@@ -185,7 +185,7 @@ class AggGen:
     def quantile(self, agg, gen, rel, fn=None):
         fn = agg["fn"] = fn or self.rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc"])
         arg = gen.any(self.depth()) if fn == "quantile_disc" else gen.number(self.depth())
-        if arg.type.kind == "interval":
+        if arg.type.kind == "interval":  # no quantile takes it
             arg = gen.number(self.depth())
         if fn != "quantile_disc" and arg.type.kind == "decimal" and arg.type.p > 24:
             fn = agg["fn"] = "quantile_disc"

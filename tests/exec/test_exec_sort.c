@@ -419,7 +419,7 @@ static void more_bits_than_words(void **state)
     static const enum rt_phys ints[] = {RT_I64, RT_I64}, texts_[] = {RT_STR, RT_I64}, reals[] = {RT_F64, RT_I32};
     (void)state;
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
-        for (uint64_t distinct = 3; distinct < UINT64_C(1) << 50; distinct = distinct * 300 + 1) {
+        for (uint64_t distinct = 3; distinct < UINT64_C(1) << 50; distinct = distinct * 5000 + 1) {
             run_case(fx_threads[k], ints, 2, false, 2, 70000, distinct, -1, 0);
             run_case(fx_threads[k], texts_, 2, true, 1, 20000, distinct, -1, 0);
             run_case(fx_threads[k], reals, 2, true, 16, 20000, distinct, 15000, 100);
