@@ -85,6 +85,14 @@ static int column_in(const struct sampling *s, const struct order_member *m)
     return m->e->op == FE_COL && table_of(s, m->relation) ? of->n->u.scan.columns[m->e->col - of->base] : -1;
 }
 
+/* Some value of the column is several times as frequent as the average: which ones filters choose makes a difference. */
+static bool is_skewed(const struct fe_table *t, int column)
+{
+    static const double skewed = 4;
+    const struct fe_facts *f = &t->cols[column].facts;
+    return f->known && (double)f->max_mult * (double)f->distinct > skewed * (double)t->rows;
+}
+
 /* Relations of the class that a column of `from` leads to by their keys. */
 static void add_lookups(struct sampling *s, const struct order_equals *e, const struct order_member *from)
 {
@@ -102,10 +110,10 @@ static void add_lookups(struct sampling *s, const struct order_equals *e, const 
     }
 }
 
-/* What root leads to, and on from there; false: no filter is beyond it. */
+/* What root leads to, and on from there; false: no filter is beyond it that may choose frequent values. */
 static bool find_path(struct sampling *s, int root)
 {
-    bool filtered = false;
+    bool filtered = false, skewed = false;
     s->path[0] = (struct lookup){root, -1, -1, -1};
     s->npath = 1;
     for (int i = 0; i < s->npath; i++) {
@@ -116,8 +124,9 @@ static bool find_path(struct sampling *s, int root)
                     add_lookups(s, e, &e->members.v[m]);
         }
         filtered |= i > 0 && filter_of(s, s->path[i].relation);
+        skewed |= i > 0 && is_skewed(table_of(s, s->path[i].from), s->path[i].by);
     }
-    return filtered;
+    return filtered && skewed;
 }
 
 static int64_t row_of(const struct fe_key_index *k, const struct fe_value *v)
