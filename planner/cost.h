@@ -104,6 +104,10 @@ bool pl_agg_shared_fits(double bytes, double rows);
 #define PL_FREQUENT_SHARE (1.0 / 8192)
 #define PL_CACHED_SHARE   (1.0 / 64)
 #define PL_RUN_SHARE      0.5
+/* Groups of so few rows are never a crowd at one place, which takes their additions in 0.2 us. */
+enum { PL_APART_ROWS = 256 };
+/* Dense groups that a block can have in shared memory (places.def), and a core of a CPU in its first cache. */
+enum { PL_BLOCK_GROUPS_BYTES = 32768 };
 /* Share of a scan's rows that must reach its end for rows to stay where the tile has them: from there on nearly
  * all of a column's sectors are read anyway. */
 #define PL_IN_PLACE_SHARE 0.4
