@@ -102,13 +102,6 @@ double pl_cost_foreign_key(double children, bool scattered, int columns, double 
     return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
 }
 
-double pl_cost_children(double table_rows, double children, bool scattered, int columns, double probe)
-{
-    enum { NS_FAR = 20, FAR_ROWS = 1 << 20 };
-    double far = scattered && table_rows >= FAR_ROWS ? probe * children * columns * NS_FAR : 0;
-    return pl_cost_foreign_key(children, scattered, columns, probe) + far;
-}
-
 /* A search of children that are neighbours: the lookup of their parent, and halvings. */
 double pl_cost_child(double children, double probe)
 {

@@ -19,9 +19,6 @@ double pl_cost_key_index(double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
  * read is a miss of its own where the child rows are scattered. */
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
-/* The same, where scattered children of a table that no cache holds cost more: for joins that a plan leaves to the planner,
- * which decides between the index and a scan of all rows by it. */
-double pl_cost_children(double table_rows, double children, bool scattered, int columns, double probe);
 /* A search among so many children of a parent, which are sorted. */
 double pl_cost_child(double children, double probe);
 /* A binary search per probe row in a sorted column of a table, from where the row before ended if they come in its order;

@@ -409,9 +409,9 @@ struct fe_node *order_part(const struct order_query *q, order_set s, int n, stru
     struct order_query part = *q;
     struct fe_node *root = hd_dup(q->a, q->root, sizeof *root);
     root->ncols = n;
-    root->cols = hd_dup(q->a, cols, sizeof *cols * (size_t)(n + 1));
+    root->cols = hd_dup(q->a, cols, sizeof *cols * (size_t)n);
     part.root = root;
-    part.map = hd_dup(q->a, e, sizeof *e * (size_t)(n + 1));
+    part.map = hd_dup(q->a, e, sizeof *e * (size_t)n);
     part.sources.v = hd_dup(q->a, q->sources.v, sizeof *q->sources.v * (size_t)q->sources.n);
     for (int i = 0; i < q->sources.n; i++)
         part.sources.v[i].n = hd_dup(q->a, q->sources.v[i].orig, sizeof *root);

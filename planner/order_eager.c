@@ -121,7 +121,7 @@ static struct fe_node *grouped(const struct eager *g)
     n->u.agg.nkeys = nk;
     n->u.agg.keys = join->u.join.rkeys;
     n->u.agg.naggs = naggs;
-    n->u.agg.aggs = hd_dup(g->a, g->n->u.agg.aggs, sizeof *n->u.agg.aggs * (size_t)(naggs + 1));
+    n->u.agg.aggs = hd_dup(g->a, g->n->u.agg.aggs, sizeof *n->u.agg.aggs * (size_t)naggs);
     n->ncols = nk + naggs;
     n->cols = HD_NEWN(g->a, struct fe_column, n->ncols + 1);
     for (int i = 0; i < nk; i++)

@@ -207,7 +207,7 @@ static double cost_index(const struct order_relation *r, const struct order_colu
         cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
     if (m->children < 0)
         return cost;
-    double children = pl_cost_children(r->scanned, each, m->scattered, r->columns, probe);
+    double children = pl_cost_foreign_key(each, m->scattered, r->columns, probe);
     if (!m->scattered)
         children = in_order ? pl_cost_build(0, 0, probe) + pl_cost_scan(probe * each)
                             : children + pl_cost_foreign_key(1, true, r->columns, probe);

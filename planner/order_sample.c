@@ -4,7 +4,8 @@
  * Index-based join sampling (Leis, Radke, Gubichev, Kemper and Neumann, Cardinality Estimation Done Right, CIDR 2017),
  * from the referring side, from where each row meets one row at most and no sample grows.
  *
- * Nothing is sampled where data are not in this host's memory, and of filters that planner/row_test.c does not know. */
+ * Only where facts tell of frequent values anything is sampled, since averages serve as well elsewhere; where data are in this
+ * host's memory; and of filters that planner/row_test.c knows. */
 #include "planner/order_sample.h"
 
 #include "frontend/catalog.h"
@@ -85,6 +86,16 @@ static int column_in(const struct sampling *s, const struct order_member *m)
     return m->e->op == FE_COL && table_of(s, m->relation) ? of->n->u.scan.columns[m->e->col - of->base] : -1;
 }
 
+/* Some value of the column has a hundredth of the rows, and several times as many as the average: which ones filters choose
+ * makes a difference. */
+static bool is_skewed(const struct fe_table *t, int column)
+{
+    static const double several = 4, part = 0.01;
+    const struct fe_facts *f = &t->cols[column].facts;
+    const double heaviest = (double)f->max_mult, rows = (double)t->rows;
+    return f->known && heaviest * (double)f->distinct > several * rows && heaviest > part * rows;
+}
+
 /* Relations of the class that a column of `from` leads to by their keys. */
 static void add_lookups(struct sampling *s, const struct order_equals *e, const struct order_member *from)
 {
@@ -102,10 +113,10 @@ static void add_lookups(struct sampling *s, const struct order_equals *e, const 
     }
 }
 
-/* What root leads to, and on from there; false: no filter is beyond it. */
+/* What root leads to, and on from there; false: no filter is beyond it that may choose frequent values. */
 static bool find_path(struct sampling *s, int root)
 {
-    bool filtered = false;
+    bool filtered = false, skewed = false;
     s->path[0] = (struct lookup){root, -1, -1, -1};
     s->npath = 1;
     for (int i = 0; i < s->npath; i++) {
@@ -116,8 +127,9 @@ static bool find_path(struct sampling *s, int root)
                     add_lookups(s, e, &e->members.v[m]);
         }
         filtered |= i > 0 && filter_of(s, s->path[i].relation);
+        skewed |= i > 0 && is_skewed(table_of(s, s->path[i].from), s->path[i].by);
     }
-    return filtered;
+    return filtered && skewed;
 }
 
 static int64_t row_of(const struct fe_key_index *k, const struct fe_value *v)
@@ -186,7 +198,7 @@ static void set_rows(struct sampling *s, int r)
 {
     struct order_relation *to = &s->g->relations[r];
     struct order_sample own = {0};
-    if (!filter_of(s, r) || !is_known(s, r))
+    if (!filter_of(s, r))
         return;
     s->path[0] = (struct lookup){r, -1, -1, -1};
     s->npath = 1;
@@ -197,16 +209,33 @@ static void set_rows(struct sampling *s, int r)
         to->rows = HD_MAX(1, HD_MAX(found, 0.5) / all * rows);
 }
 
+/* Some column that is compared is skewed: else nothing is read. */
+static bool some_skew(const struct sampling *s)
+{
+    for (int i = 0; i < s->q->equals.n; i++)
+        for (int k = 0; k < s->q->equals.v[i].members.n; k++) {
+            const struct order_member *m = &s->q->equals.v[i].members.v[k];
+            const int column = column_in(s, m);
+            if (column >= 0 && is_skewed(table_of(s, m->relation), column))
+                return true;
+        }
+    return false;
+}
+
 void order_sample(struct ctx *c, const struct order_query *q, struct order_graph *g)
 {
     struct sampling s = {.c = c, .q = q, .g = g};
+    order_set sampled = 0;
+    if (q->sources.n < 2 || !some_skew(&s))
+        return;
     g->samples = HD_NEWN(q->a, struct order_sample, q->sources.n + 1);
-    for (int r = 0; r < q->sources.n && q->sources.n > 1; r++)
-        if (is_known(&s, r)) {
-            s.known |= order_of(r);
-            set_rows(&s, r);
-        }
     for (int r = 0; r < q->sources.n; r++)
-        if ((s.known & order_of(r)) && find_path(&s, r))
-            take(&s, &g->samples[g->nsamples++]);
+        s.known |= is_known(&s, r) ? order_of(r) : 0;
+    for (int r = 0; r < q->sources.n; r++)
+        if ((s.known & order_of(r)) && find_path(&s, r)) {
+            take(&s, &g->samples[g->nsamples]);
+            sampled |= g->samples[g->nsamples++].of;
+        }
+    for (; sampled; sampled &= sampled - 1)
+        set_rows(&s, order_first(sampled));
 }
