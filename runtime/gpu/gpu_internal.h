@@ -209,7 +209,6 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that 
 /* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
  * execution is cancelled, kernels are told and the error is CANCELLED. */
 int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err);
-bool rt_gpu_outcomes_wait(const struct rt_gpu_exec *x); /* some have not been seen */
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* What launches of pipelines leave behind. Each has a slot of device memory with its progress and the cursors of what it
- * appends to. A pipeline whose sink has a place for every row needs no host before the next one is queued: its slot is
- * read together with those of later launches, where the host must wait anyway. Then failures are reported in the order
- * of the launches, so that the first one is the error of the execution, as if the host had waited each time. What later
- * launches make of incomplete states is thrown away. */
+ * appends to. A pipeline that cannot fail and whose sink has a place for every row needs no host before the next one is
+ * queued: its slot is read together with those of later launches, where the host must wait anyway. */
 #include <string.h>
 
 #include "runtime/exec/failure_text.h"
@@ -139,11 +137,6 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
     o->settled = o->used;
     int rc = read_all(x, first, o->used, last, err);
     return rc == 0 && hd_stopped(x->o->stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : rc;
-}
-
-bool rt_gpu_outcomes_wait(const struct rt_gpu_exec *x)
-{
-    return x->outcomes.settled < x->outcomes.used;
 }
 
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x)
