@@ -204,6 +204,14 @@ static int read_spans(struct team *t, struct hd_err *err)
     return rc;
 }
 
+static int read_times(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    step_in(x);
+    int rc = rt_gpu_outcomes_times(x, err);
+    step_out(x);
+    return rc;
+}
+
 /* Kernels that are still queued are told to end where the execution was cancelled. */
 static int give_up(struct rt_gpu_exec *x)
 {
@@ -226,6 +234,8 @@ static int run_actions(struct team *t, struct hd_err *err)
     if (rc == 0)
         rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
+    for (int d = 0; d < t->n && rc == 0; d++)
+        rc = read_times(&t->x[d], err);
     if (rc == 0)
         rc = read_spans(t, err);
     return blame(x, x->spec->states[x->spec->result_state].path, err, rc); /* of what was queued last */
