@@ -29,9 +29,11 @@ const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable)
     return nullable ? hd_asprintf(u->arena, "hdd_opt<%s>", cu_type(p)) : cu_type(p);
 }
 
-const char *cu_stored_type(const struct fe_table_column *c)
+const char *cu_stored_type(struct cu_unit *u, const struct fe_table_column *c)
 {
     bool is_code = c->storage == FE_STORE_DICT;
+    if (c->bits)
+        return hd_asprintf(u->arena, "hdd_packed<%d>", c->bits);
     switch (c->storage) {
     case FE_STORE_F64: return "f64";
     case FE_STORE_F32: return "f32";

@@ -237,6 +237,9 @@ void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[
  * (NULL: always), and reads the result as class e->phys. args has room for one more. */
 struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
                              LLVMValueRef *args, int n);
+/* Likewise of functions that say whether there is a value: NULL where they give 0. */
+struct cg_val cg_call_maybe(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
+                            LLVMValueRef *args, int n);
 
 /* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr_*.c, leaves' here. */
 #define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
@@ -297,6 +300,10 @@ void cg_eval_sought(struct cg_fn *f, const struct pl_step *s, struct cg_val *v);
 /* Row i comes before what is looked for: a cg_before_fn. */
 LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i);
 struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
+/* A packed column's number in a row, 64 bits. */
+LLVMValueRef cg_load_packed(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
+/* The same for as many rows as the function has lanes, from `row` on; *width is the bytes of each. */
+LLVMValueRef cg_load_packed_values(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int *width);
 /* The stored value of a searched column. */
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
 /* Rows whose value in the column of EXPAND_BAND lies between its keys, on to miss if one of these is NULL. */

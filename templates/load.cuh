@@ -3,6 +3,7 @@
 #ifndef HDD_LOAD_CUH
 #define HDD_LOAD_CUH
 
+#include "hd/stored.cuh"
 #include "hd/value.cuh"
 
 // value = base + factor * stored, in the ring of the value's class: facts put the value itself
@@ -25,11 +26,6 @@ HDD_DEVICE i128 hdd_decode(i128 stored, i128 base, i128 factor)
 HDD_DEVICE i128 hdd_decode(i128 stored, i128 base)
 {
     return (i128)((u128)base + (u128)stored);
-}
-
-template <class S> HDD_DEVICE S hdd_stored(const S *data, i32 row)
-{
-    return hdd_load_const(data + (u32)row);
 }
 
 // Validity bit of a row: least significant first, 1 valid.

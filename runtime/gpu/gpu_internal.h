@@ -9,6 +9,9 @@
  *   gpu_modules.c  code that is loaded
  *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
+ *   gpu_warm.c     code that no program brings, compiled ahead
+ *   gpu_ahead.c    compiling while the device opens
+ *   gpu_known.c    what the cache remembers of a device that is not open
  *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_pool.c     device memory that is kept for the next who asks
@@ -48,6 +51,7 @@ struct rt_gpu {
     struct rt_gpu_residents *residents;
     struct rt_gpu_modules *modules;
     void *landing; /* page-locked: outcomes of launches on the host (gpu_outcome.c); NULL: not yet */
+    _Atomic int compiling; /* programs whose code is being compiled */
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 /* Takes the lock if it is free within so many nanoseconds, less than a second. */
@@ -254,13 +258,18 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 21 };
+enum { RT_FIXED_MAX = 29 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
-int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX]);
-/* templates/finish/<module>.cu */
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
+                         const char *names[RT_FIXED_MAX]);
+/* All of these, one that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
+enum { RT_WARM_MAX = RT_FIXED_MAX + 1 + RT_NLIBRARIES };
+const char *rt_gpu_warm_name(int i);
+const char *rt_gpu_library_name(int library); /* enum rt_library */
+/* templates/finish/<module>.cu, templates/<library>.cu */
 const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);

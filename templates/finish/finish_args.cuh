@@ -18,7 +18,7 @@ typedef long long hdd_i64;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
-    HDD_RADIX_THREADS = 256, // of finish_radix.cu, finish_rows.cu
+    HDD_RADIX_THREADS = 256, // of finish_radix*.cu, finish_rows*.cu
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
@@ -213,7 +213,7 @@ struct hdd_radix_args {
     hdd_u32 since; // a multiple of 1 << HDD_SINCE_SHIFT, not 0
 };
 
-// ---- finish_rows.cu ------------------------------------------------------------------------
+// ---- finish_rows.cuh, finish_rows_move.cu --------------------------------------------------
 
 // Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits. Bits `mask` of the packed key
 // are those of a word rotated to the left, after those of `base` are inverted in it.
@@ -480,6 +480,19 @@ struct hdd_column_args {
     hdd_u32 blocks, stride, offset, phys;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 width;
+};
+
+// ---- finish_import.cu ----------------------------------------------------------------------
+
+// A column of Arrow's layout, from row 0 on, that becomes one of the store's.
+struct hdd_import_args {
+    hdd_u64 from, valid, n; // bits, offsets (one more than rows) or indices; bitmap, 0: all are there; rows
+    hdd_u64 strings; // bytes that offsets count
+    hdd_u64 codes; // of a dictionary's entries: 32 bits each, -1 NULL
+    hdd_u64 to, bases; // bytes, 32-bit ends or codes; 64 bits per block of ends
+    hdd_u64 bits, nulls; // of codes: bitmap, how many are NULL
+    hdd_u64 bad; // the smallest row that is wrong, 64 bits
+    hdd_u32 nentries, blocks, width, is_signed, utf8;
 };
 
 #endif
