@@ -411,6 +411,7 @@ static const char *(*const emitters[FE_OP_COUNT])(struct cu_unit *u, const struc
 static const char *expr_here(struct cu_unit *u, int index)
 {
     const struct pl_expr *e = cu_expr_of(u, index);
+    u->may_fail |= e->fail;
     return emitters[e->op](u, e);
 }
 

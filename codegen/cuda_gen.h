@@ -26,6 +26,7 @@ struct cu_unit {
     bool intervals, interval_texts; /* likewise interval.cuh, interval_text.cuh */
     bool bits, digests;        /* likewise bits.cuh, digest_call.cuh */
     bool makes_strings;        /* writes to the heap of strings */
+    bool may_fail;             /* some expression raises */
     bool undefined;            /* a function that is no float's may raise where it is not defined */
     unsigned libraries;        /* enum rt_library that it calls */
     struct cu_out *out;        /* where statements go now */

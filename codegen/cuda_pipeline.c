@@ -385,6 +385,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     const char *fields = members(u), *inits = initialisers(u);
     out->far_args = u->prog->gpu_far_args;
     out->makes_strings = u->makes_strings;
+    out->may_fail = u->may_fail;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
     out->libraries = u->libraries | (shares ? RT_LIBRARY_SHARE : 0);
     out->donation_bytes = (uint32_t)u->pipeline->gpu.donation_bytes;

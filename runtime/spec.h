@@ -599,6 +599,7 @@ struct rt_unit {
     uint32_t shared_bytes; /* of a block, to be given at launch; 0: the kernel declares what it needs */
     bool far_args; /* the first parameter is not the words but their address on the device */
     bool makes_strings; /* needs a heap of strings (templates/launch.cuh) */
+    bool may_fail; /* a row may raise an error; what it stores then means nothing */
     unsigned libraries; /* enum rt_library: what it is to be linked with */
 };
 

@@ -204,19 +204,19 @@ static int read_spans(struct team *t, struct hd_err *err)
     return rc;
 }
 
-/* An action failed while outcomes of earlier ones had not been seen: if one of these is a failure, that came first. */
-static int first_failure(struct rt_gpu_exec *x, struct hd_err *err)
+static int read_times(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    struct hd_err first;
-    if (x->d->lost || !rt_gpu_outcomes_wait(x))
-        return -1;
-    hd_err_init(&first);
-    if (rt_gpu_outcomes_settle(x, NULL, &first) != 0 && err && first.class == HD_ERR_EXEC) {
-        hd_err_release(err);
-        hd_err_init(err);
-        hd_err_set(err, first.class, first.file, first.line, first.path, "%s", first.message);
-    }
-    hd_err_release(&first);
+    step_in(x);
+    int rc = rt_gpu_outcomes_times(x, err);
+    step_out(x);
+    return rc;
+}
+
+/* Kernels that are still queued are told to end where the execution was cancelled. */
+static int give_up(struct rt_gpu_exec *x)
+{
+    if (!x->d->lost)
+        rt_gpu_outcomes_settle(x, NULL, NULL);
     return -1;
 }
 
@@ -228,12 +228,14 @@ static int run_actions(struct team *t, struct hd_err *err)
     HD_TRY(open_peers(t, err));
     for (int i = 0; i < t->spec->nactions; i++)
         if (run_action(t, &t->spec->actions[i], err) != 0)
-            return first_failure(x, err);
+            return give_up(x);
     HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = rt_gpu_outcomes_settle(x, NULL, err);
     if (rc == 0)
         rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
+    for (int d = 0; d < t->n && rc == 0; d++)
+        rc = read_times(&t->x[d], err);
     if (rc == 0)
         rc = read_spans(t, err);
     return blame(x, x->spec->states[x->spec->result_state].path, err, rc); /* of what was queued last */

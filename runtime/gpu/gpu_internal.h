@@ -112,7 +112,9 @@ struct rt_launched {
 enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
     struct rt_piece slots;
-    int used, settled; /* slots of launches, in their order; of those that the host has waited for */
+    int used, settled,
+        timed; /* slots of launches, in their order; of those that the host has waited for; of those whose
+                                 time it has asked for */
     struct rt_launched launched[RT_OUTCOMES];
 };
 
@@ -218,7 +220,8 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that 
 /* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
  * execution is cancelled, kernels are told and the error is CANCELLED. */
 int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err);
-bool rt_gpu_outcomes_wait(const struct rt_gpu_exec *x); /* some have not been seen */
+int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
+                          struct hd_err *err); /* of launches that were settled, into their stats */
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */

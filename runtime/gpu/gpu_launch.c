@@ -246,11 +246,12 @@ static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strin
     return rt_gpu_span_end(x, span, err);
 }
 
-/* Nothing can be missing, and nobody asks for a count: the host goes on. What another device reads must be right. */
+/* Nothing can be missing, no row can fail, and nobody asks for a count: the host goes on. What another device reads must be
+ * there. */
 static bool is_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
-    return x->spec->ndevices == 1 && !x->o->profile && !r->k->unit->makes_strings &&
+    return x->spec->ndevices == 1 && !x->o->profile && !r->k->unit->makes_strings && !r->k->unit->may_fail &&
            !rt_state_has_cursor(x->state[r->sink].s);
 }
 

@@ -51,7 +51,8 @@ static uint64_t all_bits(const struct ordering *o)
     return bits;
 }
 
-/* words: the first packed keys, or 0. exact: the words are all there is to compare. */
+/* words: the first packed keys, or 0. exact: the words are all there is to compare. With neither list nor words rows are
+ * compared as they are. */
 static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact, struct hd_err *err)
 {
     struct hdd_rank_args p = {.keys = o->keys,
@@ -63,6 +64,10 @@ static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t wor
                               .count = o->count,
                               .n = (hdd_u32)n,
                               .exact = exact};
+    if (!list && !words) {
+        p.blocks = (hdd_u32)n;
+        return rt_finish_launch(o->x, "finish_sort", "hdd_sort_pairs", p.blocks, &p, err);
+    }
     p.blocks = blocks_for(o, n);
     return rt_finish_launch(o->x, "finish_sort", "hdd_sort_rank", p.blocks, &p, err);
 }
@@ -422,7 +427,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
         o.key[i].desc = v->s->sort[i].desc;
         o.key[i].nulls_first = v->s->sort[i].nulls_first;
     }
-    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, all_bits(&o) <= WORD_BITS, err) : order_many(&o, err);
+    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, false, err) : order_many(&o, err);
     rt_radix_release(x, &o.sort);
     rt_gpu_release(x, &o.more);
     rt_gpu_release(x, &o.few);

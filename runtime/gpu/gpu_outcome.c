@@ -1,8 +1,6 @@
 /* What launches of pipelines leave behind. Each has a slot of device memory with its progress and the cursors of what it
- * appends to. A pipeline whose sink has a place for every row needs no host before the next one is queued: its slot is
- * read together with those of later launches, where the host must wait anyway. Then failures are reported in the order
- * of the launches, so that the first one is the error of the execution, as if the host had waited each time. What later
- * launches make of incomplete states is thrown away. */
+ * appends to. A pipeline that cannot fail and whose sink has a place for every row needs no host before the next one is
+ * queued: its slot is read together with those of later launches, where the host must wait anyway. */
 #include <string.h>
 
 #include "runtime/exec/failure_text.h"
@@ -20,15 +18,17 @@ static uint64_t slot_at(const struct rt_gpu_exec *x, int i)
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
-    if (o->used == RT_OUTCOMES)
+    if (o->used == RT_OUTCOMES) {
         HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
+        HD_TRY(rt_gpu_outcomes_times(x, err));
+    }
     if (!x->g->landing)
         HD_TRY(x->d->ops->host_alloc(x->d, (size_t)RT_OUTCOMES * SLOT, &x->g->landing, err));
     if (!o->slots.address)
         HD_TRY(rt_gpu_alloc(x, NULL, (size_t)RT_OUTCOMES * SLOT, &o->slots, err));
     if (o->used == 0 || o->used == RT_OUTCOMES) {
         HD_TRY(x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err));
-        o->used = o->settled = 0;
+        o->used = o->settled = o->timed = 0;
     }
     o->launched[o->used] = *l;
     *slot = slot_at(x, o->used++);
@@ -97,17 +97,22 @@ static void free_events(struct rt_gpu_exec *x, struct rt_launched *l)
         x->d->ops->event_free(x->d, l->to);
 }
 
-static int record(struct rt_gpu_exec *x, struct rt_launched *l, const struct rt_outcome *o, struct hd_err *err)
+/* Asking for a time takes as long as a launch: it is done when nothing waits for the host. */
+int rt_gpu_outcomes_times(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    double ms = 0;
-    int rc = l->to ? x->d->ops->elapsed(x->d, l->from, l->to, &ms, err) : 0;
-    free_events(x, l);
-    l->stats->kernel_ms += ms;
-    l->stats->donations += o->progress.donations;
-    return rc;
+    struct rt_gpu_outcomes *o = &x->outcomes;
+    for (; o->timed < o->settled; o->timed++) {
+        struct rt_launched *l = &o->launched[o->timed];
+        double ms = 0;
+        if (l->to)
+            HD_TRY(x->d->ops->elapsed(x->d, l->from, l->to, &ms, err));
+        l->stats->kernel_ms += ms;
+        free_events(x, l);
+    }
+    return 0;
 }
 
-/* Of the launches since the last time; all of them are recorded. */
+/* Of the launches since the last time. */
 static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome *last, struct hd_err *err)
 {
     int rc = 0;
@@ -115,12 +120,10 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
         struct rt_launched *l = &x->outcomes.launched[i];
         struct rt_outcome o;
         memcpy(&o, (const char *)x->g->landing + (size_t)(i - first) * SLOT, sizeof o);
-        int recorded = record(x, l, &o, rc == 0 ? err : NULL);
         bool strings = o.string_cursor > l->heap; /* whatever failed, strings were missing */
-        if (rc == 0 && recorded == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
+        if (rc == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
             rc = failed_row(x, &o.progress, err);
-        if (rc == 0)
-            rc = recorded;
+        l->stats->donations += o.progress.donations;
         if (last)
             *last = o;
     }
@@ -141,15 +144,10 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
     return rc == 0 && hd_stopped(x->o->stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : rc;
 }
 
-bool rt_gpu_outcomes_wait(const struct rt_gpu_exec *x)
-{
-    return x->outcomes.settled < x->outcomes.used;
-}
-
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x)
 {
-    for (int i = x->outcomes.settled; i < x->outcomes.used; i++)
+    for (int i = x->outcomes.timed; i < x->outcomes.used; i++)
         free_events(x, &x->outcomes.launched[i]);
-    x->outcomes.settled = x->outcomes.used;
+    x->outcomes.timed = x->outcomes.settled = x->outcomes.used;
     rt_gpu_release(x, &x->outcomes.slots);
 }

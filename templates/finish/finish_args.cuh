@@ -146,7 +146,7 @@ struct hdd_window_args {
 // ---- finish_sort.cu, finish_radix.cu -------------------------------------------------------
 
 // Few rows: each finds its place by counting those before it. list: 32-bit row numbers, 0: all
-// n rows. words: a packed key per row number, 0: the first 64 bits of the normalised one. Rows
+// n rows. words: a packed key per row number; hdd_sort_pairs needs neither. Rows
 // skip .. skip + count - 1 of the order go to `to`.
 struct hdd_rank_args {
     struct hdd_keys keys;

@@ -21,7 +21,7 @@ HDD_DEVICE const u8 *hdd_rank_row(const hdd_rank_args &p, u32 i)
 
 HDD_DEVICE u64 hdd_rank_word(const hdd_rank_args &p, u32 i)
 {
-    return p.words ? hdd_at<const u64>(p.words)[hdd_rank_number(p, i)] : hdd_key_word(p.keys, hdd_rank_row(p, i), 0);
+    return hdd_at<const u64>(p.words)[hdd_rank_number(p, i)];
 }
 
 // Row j comes before row i, which has the same word.
@@ -53,6 +53,38 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
         if (live && rank >= p.skip && rank - p.skip < p.count)
             hdd_copy_words(hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride),
                            reinterpret_cast<const u64 *>(hdd_rank_row(p, i)), p.keys.stride / 8);
+    }
+}
+
+struct hdd_pairs_shared {
+    u32 before;
+};
+
+// The same of so few rows that each has a block, whose threads compare it with one row each: what takes long is neither
+// the number of comparisons nor what they read, but that one comes after the other, and the code, which is fetched once.
+HDD_KERNEL(hdd_sort_pairs)(HDD_PARAMETER(hdd_rank_args, p))
+{
+    HDD_SHARED(hdd_pairs_shared, shared);
+    for (u32 i = hdd_block(); i < p.n; i += p.blocks) {
+        const u8 *const row = hdd_at<const u8>(p.rows + (u64)i * p.keys.stride);
+        u32 before = 0;
+        if (hdd_thread() == 0)
+            shared.before = 0;
+        hdd_block_sync();
+        for (u32 j = hdd_thread(); j < p.n; j += HDD_BLOCK) {
+            const u8 *const other = hdd_at<const u8>(p.rows + (u64)j * p.keys.stride);
+            const i32 c = i == j ? 0 : hdd_compare_rows(p.keys, other, row);
+            before += c < 0 || (c == 0 && j < i);
+        }
+        if (before)
+            hdd_atomic_add(&shared.before, before);
+        hdd_block_sync();
+        const u32 rank = shared.before;
+        u64 *const to = hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride);
+        if (rank >= p.skip && rank - p.skip < p.count)
+            for (u32 k = hdd_thread(); k < p.keys.stride / 8; k += HDD_BLOCK)
+                to[k] = reinterpret_cast<const u64 *>(row)[k];
+        hdd_block_sync();
     }
 }
 
