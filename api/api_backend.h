@@ -12,6 +12,7 @@ struct api_stage {
 };
 
 struct rt_gpu_columns;
+struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
@@ -70,6 +71,8 @@ struct api_backend {
     /* Compiles what its programs have in common for an architecture, NULL: that of the context's device; JSON text. NULL:
      * they have nothing. */
     int (*warm)(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
+    /* Its device's memory for a table that lies there, until that is released. NULL: it has none. */
+    int (*memory_of)(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */
     void (*forget)(heddle_context *c, const struct fe_table *t);
     /* Members of the object that heddle_context_info writes, a comma before each. */
@@ -89,6 +92,7 @@ void api_backends_forget(heddle_context *c, const struct fe_table *t);
 /* Of the backend with a device; UNSUPPORTED if there is none. */
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);
 int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
+int api_backends_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
 void api_backends_info(struct hd_strbuf *b);
 /* The stage of n bytes of name in a list; NULL: none. */
 const struct api_stage *api_stage_find(const struct api_stage *list, const char *name, size_t n);

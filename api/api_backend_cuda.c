@@ -112,12 +112,18 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     return rc;
 }
 
-/* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. */
+/* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. Gathers and atomic additions are
+ * those of an H200 (docs/performance.md, "What memory of a GPU gives"), in proportion to the multiprocessors. */
 static struct rt_memory_model memory(struct heddle_statement *s)
 {
     enum { SECTOR = 32 };
     const struct rt_device_info *d = &rt_gpu_device(s->program->gpu)->info;
-    return (struct rt_memory_model){.sector = SECTOR, .cache = (double)d->l2_bytes, .bandwidth = d->bandwidth};
+    double part = d->multiprocessors / 132.0;
+    return (struct rt_memory_model){.sector = SECTOR,
+                                    .cache = (double)d->l2_bytes,
+                                    .bandwidth = d->bandwidth,
+                                    .gathers = {162e9 * part, 43e9 * part},
+                                    .atomics = {103e9 * part, 16e9 * part}};
 }
 
 /* ---- report ---------------------------------------------------------------------------- */
@@ -351,6 +357,7 @@ const struct api_backend api_backend_cuda = {
     .on_device = api_gpu_execute_device,
     .wait = api_gpu_wait,
     .warm = api_gpu_warm,
+    .memory_of = api_gpu_memory,
     .release = release,
     .report = report,
     .memory = memory,

@@ -34,7 +34,9 @@ bool api_gpu_stored(const heddle_context *c, const struct api_program *p);
 /* What heddle_context_warm does. */
 int api_gpu_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
 /* Waits for another library's event. */
+struct rt_device_memory;
 int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err);
+int api_gpu_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
 /* Executes; the rows become columns on the GPU. */
 int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
 

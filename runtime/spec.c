@@ -46,6 +46,25 @@ bool rt_state_aggregates(enum rt_state_kind k)
     return states[k].aggregate;
 }
 
+int rt_field_size(const struct rt_field *f)
+{
+    return f->bytes ? f->bytes : rt_phys_size(f->phys);
+}
+
+int rt_state_align(const struct rt_state *s)
+{
+    int align = 8, widest = 1;
+    bool sums = s->kind == RT_STATE_AGG_DENSE && s->presence;
+    for (int i = 0; i < s->nfields; i++) {
+        const struct rt_field *f = &s->fields[i];
+        if (f->phys == RT_I128)
+            align = 16;
+        sums &= s->merge[i] == RT_MERGE_SUM && f->valid_offset < 0;
+        widest = HD_MAX(widest, rt_field_size(f));
+    }
+    return sums && widest <= 4 ? widest : align;
+}
+
 int rt_state_head(const struct rt_state *s)
 {
     return s->word || s->presence ? 0 : states[s->kind].head;

@@ -95,18 +95,13 @@ struct part {
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
 
-static uint64_t value_bytes(const struct fe_table_column *c)
-{
-    return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
-}
-
 /* Bytes of an argument's memory, which the table has. */
 static uint64_t part_bytes(const struct rt_arg *a)
 {
     const struct fe_table *t = a->table;
     uint64_t rows = (uint64_t)t->rows;
     switch (a->kind) {
-    case RT_ARG_COL_DATA: return rows * value_bytes(&t->cols[a->column]);
+    case RT_ARG_COL_DATA: return fe_column_bytes(&t->cols[a->column], t->rows);
     case RT_ARG_COL_VALID: return (rows + 7) / 8;
     case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
     case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
@@ -130,7 +125,7 @@ static struct part part_of(const struct rt_arg *a)
         return part;
     part.n = part.padded = part_bytes(a);
     if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * value_bytes(&a->table->cols[a->column]);
+        part.padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     return part;
 }
 
@@ -220,6 +215,12 @@ static struct key key_of(const struct rt_arg *a)
     return (struct key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
 }
 
+/* Columns of a table of the device are there, and not ours; dictionaries are the host's. */
+static bool is_lent(const struct rt_arg *a)
+{
+    return a->table->device && rt_arg_object(a->kind) != RT_OBJECT_DICT;
+}
+
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = part_of(a);
@@ -228,7 +229,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
     *address = 0;
     if (!part.p)
         return 0;
-    if (a->table->device) { /* it is there, and not ours */
+    if (is_lent(a)) {
         *address = (uint64_t)(uintptr_t)part.p;
         return 0;
     }
@@ -244,7 +245,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
 uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 {
     struct part part = part_of(a);
-    return part.p && !a->table->device ? part.padded : 0;
+    return part.p && !is_lent(a) ? part.padded : 0;
 }
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)

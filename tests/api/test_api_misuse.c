@@ -157,6 +157,19 @@ CALL(heddle_database_register_device)
     heddle_database_free(db);
     return rc;
 }
+CALL(heddle_database_replace_device)
+{
+    struct ArrowSchema s;
+    struct ArrowDeviceArray a = {.device_type = ARROW_DEVICE_CPU, .device_id = -1};
+    make_schema(&s);
+    make_batch(&a.array);
+    heddle_database *db = new_database();
+    int rc = heddle_database_replace_device(ARG(0, db), ARG(1, "m"), ARG(2, &s), ARG(3, &a), err);
+    assert_true((s.release == NULL) == (k != 2));
+    assert_true((a.array.release == NULL) == (k != 3));
+    heddle_database_free(db);
+    return rc;
+}
 CALL(heddle_database_drop)
 {
     heddle_database *db = new_database_of_one();
@@ -454,6 +467,7 @@ CALL(heddle_statement_report)
     X(heddle_database_register, "!!!") \
     X(heddle_database_replace, "!!!") \
     X(heddle_database_register_device, "!!!!") \
+    X(heddle_database_replace_device, "!!!!") \
     X(heddle_database_drop, "!!") \
     X(heddle_database_table_count, "o") \
     X(heddle_database_table_name, "o") \
