@@ -185,8 +185,8 @@ HEDDLE_API int heddle_context_new(const heddle_options *o, heddle_context **out,
 /* Statements, databases and writers are freed before. Waits for threads of the context, which may be opening a GPU or in the
  * middle of a compilation. */
 HEDDLE_API void heddle_context_free(heddle_context *c);
-/* 1: the context is getting a GPU ready behind executions of backend auto, which heddle_context_free would wait for: a
- * process that ends anyway may leave it. 0: it is not. */
+/* 1: the context is getting a GPU ready behind executions of backend auto, or compiles ahead for one (heddle_context_warm),
+ * which heddle_context_free would wait for: a process that ends anyway may leave it. 0: it does not. */
 HEDDLE_API int heddle_context_busy(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);

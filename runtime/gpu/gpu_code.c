@@ -186,8 +186,7 @@ static int fixed_module(struct rt_gpu_exec *x, const char *module, struct rt_gpu
     if (rc == 0)
         store_job(g, &j);
     job_release(&j);
-    if (x->stats)
-        if (x->stats) /* of a query */
+    if (x->stats) /* of a query */
         rt_exec_stats_late(x->stats, module, rt_gpu_now_ms() - start);
     return rc;
 }
