@@ -27,7 +27,7 @@ struct api_late {
     /* Bytes of tables that a planned program reads. */
     uint64_t (*bytes)(const struct api_program *p);
     /* Of an open one: what is there of an emitted program. False: it is too busy to tell. */
-    bool (*look)(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits);
+    bool (*look)(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits);
     /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */
     int (*get_ready)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
 };
@@ -35,6 +35,8 @@ struct api_late {
 struct api_backend {
     const char *name; /* in options and reports */
     enum pl_side side; /* CPU: pipelines run on the statement's host threads, which the planner counts */
+    /* Decides what of tables is on the device, as far as it is known how much memory there is. NULL: all is where it is. */
+    void (*place)(const struct heddle_statement *s, struct api_program *p);
     /* Code of p->pl, into c. */
     int (*emit)(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err);
     /* Whether what `compile` made is there and good. */

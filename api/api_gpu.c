@@ -67,7 +67,8 @@ static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, st
     struct rt_gpu_options o = {.version = heddle_version(),
                                .cache_dir = c->cache_dir,
                                .cache_limit = c->cache_limit,
-                               .memory = c->memory_wanted,
+                               .memory = c->device_memory ? c->device_memory : c->memory_wanted,
+                               .pin = c->pin,
                                .direct_memory = pool && strcmp(pool, "direct") == 0};
     struct rt_device *d;
     struct rt_compiler *compiler;

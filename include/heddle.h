@@ -159,6 +159,10 @@ typedef struct heddle_options {
     int no_mmap;               /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
+    uint64_t device_memory; /* bytes of a GPU's memory for columns and query state; 0 = memory_limit, without one most
+                               of what is free. Columns that have no room are streamed, or read over the link */
+    uint64_t pin; /* bytes of page-locked memory for copies of columns that are streamed to a GPU, which then takes no
+                     copy of them per execution; 0 = none */
 } heddle_options;
 /* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
  * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is

@@ -8,6 +8,7 @@
 #include "runtime/exec/source.h"
 #include "runtime/gpu/gpu_balance.h"
 #include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_stream.h"
 #include "runtime/gpu/gpu_timeline.h"
 #include "runtime/store/store_column.h"
 
@@ -427,7 +428,8 @@ static int prepare_states(const struct run *r, struct hd_err *err)
     return rt_gpu_span_end(x, span, err);
 }
 
-static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+/* Rows that are on the device. */
+static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
     struct outcome out;
@@ -449,6 +451,26 @@ static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_
     keep_heap(&r);
     record_kernel(&r, &out.progress);
     return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+}
+
+static int run_chunks(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    uint64_t n = rows;
+    int rc = rt_gpu_stream_open(x, &x->spec->pipelines[pipeline], first, rows, &x->stream, err);
+    while (rc == 0 && n > 0) {
+        rc = rt_gpu_stream_next(x->stream, &first, &n, err);
+        if (rc == 0 && n > 0)
+            rc = run_there(x, pipeline, first, n, err);
+    }
+    rt_gpu_stream_close(x->stream);
+    x->stream = NULL;
+    return rc;
+}
+
+static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    bool streams = x->spec->pipelines[pipeline].nstreamed && rows > 0;
+    return streams ? run_chunks(x, pipeline, first, rows, err) : run_there(x, pipeline, first, rows, err);
 }
 
 /* ---- rows in the order of a bounded state ------------------------------------------------- */

@@ -31,13 +31,24 @@ uint64_t rt_gpu_table_bytes(const struct rt_spec *spec)
     return all;
 }
 
+/* What is not resident crosses the link in any case. */
 static uint64_t missing_bytes(struct rt_gpu *g, const struct rt_spec *spec)
 {
     uint64_t all = 0;
     for (int i = 0; i < spec->nargs; i++)
-        if (is_of_table(&spec->args[i]) && !rt_gpu_is_resident(g, &spec->args[i]))
+        if (is_of_table(&spec->args[i]) &&
+            (spec->args[i].way != RT_WAY_RESIDENT || !rt_gpu_is_resident(g, &spec->args[i])))
             all += rt_gpu_resident_bytes(&spec->args[i]);
     return all;
+}
+
+/* At random, which the model of the choice does not price. */
+static bool reads_over_link(const struct rt_spec *spec)
+{
+    for (int i = 0; i < spec->nargs; i++)
+        if (spec->args[i].way == RT_WAY_MAPPED)
+            return true;
+    return false;
 }
 
 bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_ready *out)
@@ -48,7 +59,7 @@ bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_u
     if (ok) {
         out->code = where(g, spec, &sources);
         out->upload = missing_bytes(g, spec);
-        out->fits = rt_gpu_table_bytes(spec) < rt_gpu_pool_budget(g->pool);
+        out->fits = !reads_over_link(spec);
         pthread_mutex_unlock(&g->lock);
     }
     rt_gpu_sources_release(&sources);

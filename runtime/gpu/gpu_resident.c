@@ -1,19 +1,13 @@
-/* Parts of tables on the device. They are found by the table's number, which is never used again
- * in a process, so an address that comes back after a table is gone means nothing. */
+/* Parts of tables on the device. They are found by the table's number, so an address that comes back after a table is
+ * gone means nothing. */
 #include <stdlib.h>
 
 #include "runtime/base/fault.h"
 #include "runtime/exec/arg_values.h"
 #include "runtime/gpu/gpu_internal.h"
 
-struct key {
-    uint64_t table;
-    enum rt_arg_kind kind;
-    int part; /* column, key index or foreign key */
-};
-
 struct resident {
-    struct key key;
+    struct rt_part_key key;
     struct rt_piece piece;
     uint64_t used; /* number of the execution that used it last */
 };
@@ -95,42 +89,14 @@ struct part {
     uint64_t padded; /* bytes of the device's memory: n, zeros from there on */
 };
 
-static uint64_t value_bytes(const struct fe_table_column *c)
-{
-    return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
-}
-
-/* Bytes of an argument's memory, which the table has. */
-static uint64_t part_bytes(const struct rt_arg *a)
-{
-    const struct fe_table *t = a->table;
-    uint64_t rows = (uint64_t)t->rows;
-    switch (a->kind) {
-    case RT_ARG_COL_DATA: return rows * value_bytes(&t->cols[a->column]);
-    case RT_ARG_COL_VALID: return (rows + 7) / 8;
-    case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
-    case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
-    case RT_ARG_DICT_OFFSETS: return ((uint64_t)t->cols[a->column].dict.n + 1) * 4;
-    case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.offsets[t->cols[a->column].dict.n];
-    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].range * 4;
-    case RT_ARG_FK_OFFSETS: return ((uint64_t)t->fks[a->index].parent->rows + 1) * 8;
-    case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].offsets[t->fks[a->index].parent->rows] * 4;
-#define T_ARG_MEMORY(...)
-#define T_ARG(id, ...) case RT_ARG_##id:
-#include "runtime/args.def"
-    case RT_ARG_KIND_COUNT: break;
-    }
-    HD_BUG("argument kind %d is no memory", (int)a->kind);
-}
-
 static struct part part_of(const struct rt_arg *a)
 {
     struct part part = {.p = rt_arg_memory(a)};
     if (!part.p)
         return part;
-    part.n = part.padded = part_bytes(a);
+    part.n = part.padded = rt_arg_bytes(a);
     if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * value_bytes(&a->table->cols[a->column]);
+        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * (rt_arg_row_bits(a) / 8);
     return part;
 }
 
@@ -141,15 +107,15 @@ static bool of_column(enum rt_arg_kind k)
 
 /* ---- finding and uploading ------------------------------------------------------------- */
 
-static struct resident *find(struct rt_gpu_residents *r, struct key k)
+static struct resident *find(struct rt_gpu_residents *r, struct rt_part_key k)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->v[i].key.table == k.table && r->v[i].key.kind == k.kind && r->v[i].key.part == k.part)
+        if (rt_part_key_equal(r->v[i].key, k))
             return &r->v[i];
     return NULL;
 }
 
-static struct resident *add(struct rt_gpu_residents *r, struct key k)
+static struct resident *add(struct rt_gpu_residents *r, struct rt_part_key k)
 {
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 64;
@@ -188,7 +154,7 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
 }
 
 /* The piece becomes the part's, or is given back. */
-static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct key key, struct resident **out,
+static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct rt_part_key key, struct resident **out,
                 struct hd_err *err)
 {
     *out = NULL;
@@ -205,7 +171,7 @@ static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struc
     return 0;
 }
 
-static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key, struct resident **out,
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct rt_part_key key, struct resident **out,
                   struct hd_err *err)
 {
     struct rt_piece piece;
@@ -215,15 +181,15 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
     return keep(g, piece, part, key, out, err);
 }
 
-static struct key key_of(const struct rt_arg *a)
+struct rt_part_key rt_part_key_of(const struct rt_arg *a)
 {
-    return (struct key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
+    return (struct rt_part_key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
 }
 
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = part_of(a);
-    struct key key = key_of(a);
+    struct rt_part_key key = rt_part_key_of(a);
     struct resident *r = find(g->residents, key);
     *address = 0;
     if (!part.p)
@@ -249,7 +215,7 @@ uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)
 {
-    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, key_of(a));
+    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, rt_part_key_of(a));
 }
 
 int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err)
@@ -258,5 +224,5 @@ int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, 
     struct rt_piece piece;
     bool there = rt_gpu_is_resident(g, a);
     *room = there || rt_gpu_pool_alloc(g->pool, (size_t)rt_gpu_resident_bytes(a), &piece);
-    return there || !*room ? 0 : keep(g, piece, part_of(a), key_of(a), &r, err);
+    return there || !*room ? 0 : keep(g, piece, part_of(a), rt_part_key_of(a), &r, err);
 }
