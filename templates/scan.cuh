@@ -175,7 +175,7 @@ struct hdd_scan {
         first = tile++ * HDD_TILE;
         const u64 rows = p.run.launch.source_rows;
         const u32 n = hdd_tile_rows(first, rows);
-        alive = p.tile(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
+        alive = p.tile(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
         if (Pipeline::tile_steps > 0)
             hdd_count_tile(p.run, Pipeline::levels, rows - first);
         pending = nleft + hdd_warp_add(hdd_popc(alive));

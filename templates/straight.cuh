@@ -70,7 +70,7 @@ template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)
     while (p.scan.pop_tile(p.run, first)) {
         const u32 n = hdd_tile_rows(first, p.run.launch.source_rows);
         hdd_count_tile(p.run, Pipeline::levels, p.run.launch.source_rows - first);
-        p.rows(n ? first + hdd_lane() * HDD_TILE_ROWS : 0, n);
+        p.rows(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
     }
     hdd_profile_end(p.run);
 }
