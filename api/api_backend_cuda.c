@@ -240,6 +240,9 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
                    "\"warps_per_block\":%d,\"occupancy\":%.3f,\"donations\":%llu",
                    k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
                    (unsigned long long)k->donations);
+    if (k->chunks)
+        hd_strbuf_addf(b, ",\"chunks\":%llu,\"streamed_bytes\":%llu", (unsigned long long)k->chunks,
+                       (unsigned long long)k->streamed_bytes);
     add_compiled(b, s, i);
     if (s->has_counts) {
         const struct rt_kernel_stats *counted = &s->counted.stats.pipelines[i].kernel;

@@ -267,8 +267,7 @@ static void print_streamed(const struct printer *w)
             hd_strbuf_addf(w->o, "%s %s", n++ ? "," : " [gpu: streams", a->table->cols[a->column].name);
     }
     if (r->nstreamed)
-        hd_strbuf_addf(w->o, "%s by %llu rows]", n ? "" : " [gpu: streams validity",
-                       (unsigned long long)r->chunk_rows);
+        hd_strbuf_addf(w->o, "%s by %llu rows]", n ? "" : " [gpu: streams validity", (unsigned long long)r->chunk_rows);
 }
 
 static void print_source(const struct printer *w)
@@ -372,7 +371,8 @@ static void print_ways(struct hd_strbuf *out, const struct rt_spec *s)
         if (a->way == RT_WAY_RESIDENT)
             continue;
         bool column = rt_arg_object(a->kind) == RT_OBJECT_COLUMN || rt_arg_object(a->kind) == RT_OBJECT_DICT;
-        hd_strbuf_addf(out, "%s  %s %s", any ? "" : "not resident on a GPU\n", rt_arg_kind_name(a->kind), a->table->name);
+        hd_strbuf_addf(out, "%s  %s %s", any ? "" : "not resident on a GPU\n", rt_arg_kind_name(a->kind),
+                       a->table->name);
         hd_strbuf_addf(out, column ? ".%s" : "%s", column ? a->table->cols[a->column].name : "");
         hd_strbuf_addf(out, ": %s, %llu bytes\n", rt_way_name(a->way), (unsigned long long)rt_arg_bytes(a));
         any = true;

@@ -154,8 +154,8 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
 }
 
 /* The piece becomes the part's, or is given back. */
-static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct rt_part_key key, struct resident **out,
-                struct hd_err *err)
+static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct rt_part_key key,
+                struct resident **out, struct hd_err *err)
 {
     *out = NULL;
     if (fill(g, &piece, &part, err) == 0) {
@@ -171,8 +171,8 @@ static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struc
     return 0;
 }
 
-static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct rt_part_key key, struct resident **out,
-                  struct hd_err *err)
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct rt_part_key key,
+                  struct resident **out, struct hd_err *err)
 {
     struct rt_piece piece;
     while (!rt_gpu_pool_alloc(g->pool, (size_t)part.padded, &piece))
