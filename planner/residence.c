@@ -61,7 +61,7 @@ static double state_bytes(const struct rt_state *s)
     HD_BUG("state kind %d", (int)s->kind);
 }
 
-double pl_states_bytes(const struct rt_spec *s)
+static double states_bytes(const struct rt_spec *s)
 {
     double all = 0;
     for (int i = 0; i < s->nstates; i++)
@@ -149,7 +149,7 @@ static double chunk_bytes(const struct residence *r)
 /* Bytes for resident columns. */
 static double room_of_columns(const struct residence *r)
 {
-    double memory = r->in->memory, states = pl_states_bytes(r->g->spec), all = 0;
+    double memory = r->in->memory, states = states_bytes(r->g->spec), all = 0;
     for (int i = 0; i < r->g->spec->nargs; i++)
         all += r->parts[i].bytes;
     if (r->in->columns >= 0)
@@ -190,11 +190,26 @@ static void choose_ways(struct residence *r)
 
 /* ---- pipelines that stream --------------------------------------------------------------------- */
 
+/* Some step of the pipeline reads it at another row than the source's, which no chunk need have. */
+static bool reads_elsewhere(const struct residence *r, const struct pl_pipeline *q, int arg)
+{
+    const struct rt_arg *a = &r->g->spec->args[arg];
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *s = &q->steps[i];
+#define X(name) \
+    if (s->a_##name == arg && !is_scan(q, s, a)) \
+        return true;
+        PL_STEP_ARGS(X)
+#undef X
+    }
+    return false;
+}
+
 static void add_streamed(struct residence *r, const struct pl_pipeline *q, const struct pl_step *s, int arg)
 {
     struct rt_pipeline *p = q->spec;
     const struct rt_arg *a = &r->g->spec->args[arg];
-    if (a->way == RT_WAY_RESIDENT || !is_scan(q, s, a))
+    if (a->way == RT_WAY_RESIDENT || !is_scan(q, s, a) || reads_elsewhere(r, q, arg))
         return;
     for (int i = 0; i < p->nstreamed; i++)
         if (p->streamed[i] == arg)

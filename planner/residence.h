@@ -14,7 +14,5 @@ struct pl_residence {
  * rt_arg.way, rt_pipeline.streamed and chunk_rows, nothing else, so that code that was emitted stays good. Asking again
  * decides anew. */
 void pl_place_columns(struct pl_program *g, const struct pl_residence *r);
-/* Bytes of the GPU's memory that the program's states are expected to take together. */
-double pl_states_bytes(const struct rt_spec *s);
 
 #endif
