@@ -18,8 +18,8 @@ enum {
 };
 /* A chunk that takes a millisecond of the link hides the launch of a kernel. */
 static const double CHUNK_BYTES = 64 << 20;
-/* Chunks of many rows begin at multiples of this, for which facts are kept. */
-enum { ZONE_ROWS = 1 << 16 };
+/* Chunks of many rows are of multiples of this. */
+enum { CHUNK_GRAIN = 1 << 16 };
 
 struct part {
     int arg;
@@ -224,7 +224,7 @@ static void choose_chunk(const struct residence *r, struct rt_pipeline *p)
     for (int i = 0; i < p->nstreamed; i++)
         bits += (double)rt_arg_row_bits(&r->g->spec->args[p->streamed[i]]);
     uint64_t rows = bits > 0 ? (uint64_t)(chunk_bytes(r) * 8 / bits) : 0;
-    uint64_t grain = rows >= ZONE_ROWS ? (uint64_t)ZONE_ROWS : (uint64_t)RT_FRAGMENT_ROWS;
+    uint64_t grain = rows >= CHUNK_GRAIN ? (uint64_t)CHUNK_GRAIN : (uint64_t)RT_FRAGMENT_ROWS;
     rows = HD_MAX(rows / grain * grain, (uint64_t)RT_FRAGMENT_ROWS);
     if (r->in->chunk_rows)
         rows = hd_align_up((size_t)r->in->chunk_rows, RT_FRAGMENT_ROWS);

@@ -21,6 +21,8 @@
 #              finish (GPU_MILLIONS: fewer)
 #   fragments  both suites at SF 0.01 and 1, every pipeline in two fragments that two GPUs take in turns (one GPU
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
+#   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of
+#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; the nearest of
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
@@ -201,6 +203,15 @@ stage_fragments() {
     done
 }
 
+stage_stream() {
+    local sf memory
+    for sf in 10 100; do
+        memory=$((sf == 10 ? 1 : 8))G
+        step "stream-sf$sf" python3 tests/gpu/stream.py --heddle "$heddle" --db "$(database tpch "$sf")" \
+            --memory "$memory" tpch/plans/q*.json
+    done
+}
+
 # graph VERTICES EDGES: its path.
 graph() {
     local db=$data/graph-$1-$2
@@ -295,7 +306,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | joins | operators | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | stream | joins | operators | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
