@@ -29,6 +29,9 @@
 #              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   operators  single operators at SF 10: windows, grouping sets, set operations, first rows; rows of the CPU
+#   sql        the 99 queries of TPC-DS from SQL at SF 10 (GPU_TPCDS: another), rows of the CPU, times beside the CPU's; it needs
+#              the Python packages duckdb and duckdb-extension-tpcds, and GPU_PLANS, a folder that tests/substrait/plans.py
+#              wrote, or datafusion
 #   device     results that stay on the GPU and tables that are there already, with CuPy or PyTorch, whichever Python has
 #              (GPU_LIBRARY: libheddle.so, default: build/release/api/libheddle.so)
 #   graphs     patterns of random graphs: triangles of 10 M vertices and 200 M edges (7 GB of disk), all of a small one
@@ -286,6 +289,15 @@ stage_operators() {
     step moments python3 tests/e2e/moments.py --heddle "$heddle" --backend cuda --plans 20
 }
 
+stage_sql() {
+    local sf=${GPU_TPCDS:-10} plans=${GPU_PLANS:-$data/tpcds-plans}
+    local db=$data/tpcds-sf$sf
+    [ -e "$db/catalog.json" ] || TMPDIR=$data python3 tpcds/make.py --sf "$sf" --out "$db" --heddle "$heddle"
+    [ -e "$plans/q99.pb" ] || python3 tests/substrait/plans.py --out "$plans"
+    step "sql-tpcds-sf$sf" python3 tests/gpu/sql.py --heddle "$heddle" --db "$db" --plans "$plans" \
+        --out "$report/sql-tpcds-sf$sf.json"
+}
+
 stage_device() {
     local library=${GPU_LIBRARY:-build/release/api/libheddle.so}
     [ -e "$library" ] || build release heddle_shared
@@ -306,7 +318,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | stream | joins | operators | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | stream | joins | operators | sql | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"
