@@ -91,7 +91,7 @@ static int look(struct heddle_statement *s, const struct api_past *past, struct 
     if (!late_of_gpu()->look(s->engine, s->programs[PL_GPU], &a->in, &fits))
         guess(s, past);
     if (!fits)
-        snprintf(a->trouble, sizeof a->trouble, "what the plan reads at random does not fit the GPU's memory");
+        snprintf(a->trouble, sizeof a->trouble, "what the plan reads does not fit the GPU's memory");
     if (s->no_cache && !s->programs[PL_GPU]->plain.gpu_code)
         a->in.code[PL_GPU] = PL_CODE_ABSENT;
     return 0;

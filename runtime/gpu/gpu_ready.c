@@ -1,6 +1,7 @@
 /* What of a program is on the device before it runs, and bringing it there. */
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
+#include "runtime/gpu/gpu_stream.h"
 #include "runtime/spec.h"
 
 /* Who looks does not wait for the execution of another query. */
@@ -51,6 +52,16 @@ static bool reads_over_link(const struct rt_spec *spec)
     return false;
 }
 
+/* Of the device's memory, whatever the states take. */
+static uint64_t kept_bytes(const struct rt_spec *spec)
+{
+    uint64_t all = rt_gpu_stream_bytes(spec);
+    for (int i = 0; i < spec->nargs; i++)
+        if (is_of_table(&spec->args[i]) && spec->args[i].way == RT_WAY_RESIDENT)
+            all += rt_gpu_resident_bytes(&spec->args[i]);
+    return all;
+}
+
 bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_ready *out)
 {
     struct rt_gpu_sources sources;
@@ -59,7 +70,7 @@ bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_u
     if (ok) {
         out->code = where(g, spec, &sources);
         out->upload = missing_bytes(g, spec);
-        out->fits = !reads_over_link(spec);
+        out->fits = !reads_over_link(spec) && kept_bytes(spec) < rt_gpu_pool_budget(g->pool);
         pthread_mutex_unlock(&g->lock);
     }
     rt_gpu_sources_release(&sources);

@@ -54,7 +54,7 @@ static size_t slot_bytes(const struct rt_spec *spec, const struct rt_pipeline *p
 }
 
 /* Of the pipeline with the longest rows, so that all of an execution share them. */
-static size_t slots_bytes(const struct rt_spec *spec)
+size_t rt_gpu_stream_bytes(const struct rt_spec *spec)
 {
     size_t n = 0;
     for (int i = 0; i < spec->npipelines; i++)
@@ -83,7 +83,7 @@ static int lay_out(struct rt_gpu_stream *s, struct hd_err *err)
 static int find_memory(struct rt_gpu_stream *s, struct hd_err *err)
 {
     struct rt_gpu_exec *x = s->x;
-    size_t all = slots_bytes(x->spec);
+    size_t all = rt_gpu_stream_bytes(x->spec);
     bool staged = false;
     for (int i = 0; i < s->p->nstreamed; i++)
         staged = staged || (!s->lanes[i].locked && s->lanes[i].from);

@@ -6,6 +6,8 @@
 #include "runtime/gpu/gpu_internal.h"
 
 struct rt_gpu_stream;
+/* Bytes of the device's memory for chunks of a program; 0: nothing is streamed. */
+size_t rt_gpu_stream_bytes(const struct rt_spec *spec);
 /* Of rows first .. first + rows - 1 of the source of a pipeline that streams; the first chunks are on their way. To be closed,
  * on failure too. */
 int rt_gpu_stream_open(struct rt_gpu_exec *x, const struct rt_pipeline *p, uint64_t first, uint64_t rows,
