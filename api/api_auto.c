@@ -60,12 +60,12 @@ static int emit_for_gpu(struct heddle_statement *s, struct hd_err *err)
 }
 
 /* Whether the GPU is worth a look: else neither its code nor its memory is asked about. */
-static bool may_gain(const struct pl_choice_in *in)
+static bool may_gain(const struct pl_choice_in *in, bool open)
 {
     struct pl_choice_in ready = *in;
-    ready.gpu_open = true;
-    ready.code[PL_GPU] = PL_CODE_LOADED;
-    ready.upload = 0;
+    ready.code[PL_GPU] = open ? PL_CODE_LOADED : PL_CODE_STORED;
+    if (open)
+        ready.upload = 0;
     return pl_choose_side(&ready).side == PL_GPU;
 }
 
@@ -78,12 +78,26 @@ static void guess(struct heddle_statement *s, const struct api_past *past)
         in->code[PL_GPU] = PL_CODE_LOADED;
 }
 
-/* Code and columns of an open GPU. */
+/* Of a GPU that is not open: code that the cache has. */
+static int look_closed(struct heddle_statement *s, struct hd_err *err)
+{
+    struct api_auto *a = &s->automatic;
+    if (s->no_cache || !may_gain(&a->in, false))
+        return 0;
+    HD_TRY(emit_for_gpu(s, err));
+    if (!*a->trouble && late_of_gpu()->stored(s->db->context, s->programs[PL_GPU]))
+        a->in.code[PL_GPU] = PL_CODE_STORED;
+    return 0;
+}
+
+/* Code and columns of a GPU. */
 static int look(struct heddle_statement *s, const struct api_past *past, struct hd_err *err)
 {
     struct api_auto *a = &s->automatic;
     bool fits = true;
-    if (!a->in.gpu_open || !may_gain(&a->in))
+    if (!a->in.gpu_open)
+        return look_closed(s, err);
+    if (!may_gain(&a->in, true))
         return 0;
     HD_TRY(emit_for_gpu(s, err));
     if (*a->trouble)
@@ -165,6 +179,8 @@ static int get_ready_behind(struct heddle_statement *s, const struct api_past *p
     if (!a->choice.prepare || done || a->deterministic || s->no_cache)
         return 0;
     HD_TRY(emit_for_gpu(s, err));
+    if (!*a->trouble && !a->in.gpu_open)
+        s->engine->compiles = !late_of_gpu()->stored(s->db->context, s->programs[PL_GPU]);
     if (!*a->trouble)
         api_background_add(s->engine->background, s->programs[PL_GPU], s->db, a->key, s->threads);
     return 0;

@@ -68,6 +68,26 @@ int api_backends_wait(heddle_context *c, void *event, struct hd_err *err)
     return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
 }
 
+int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->warm)
+            return backends[i]->warm(c, arch, out, err);
+    const struct absent *a = absents;
+    while (a->name && strcmp(a->name, "cuda") != 0)
+        a++;
+    HD_ASSERT(a->name);
+    return refuse(a, "warm", err);
+}
+
+int api_backends_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err)
+{
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->memory_of)
+            return backends[i]->memory_of(c, out, err);
+    return HD_FAIL(err, UNSUPPORTED, NULL, "this build has no backend with a device");
+}
+
 void api_backends_info(struct hd_strbuf *b)
 {
     for (size_t i = HD_COUNT(backends); i-- > 0;)

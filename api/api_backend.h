@@ -12,6 +12,7 @@ struct api_stage {
 };
 
 struct rt_gpu_columns;
+struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
@@ -26,10 +27,14 @@ struct api_late {
     int (*open)(heddle_context *c, struct api_engine *e, struct hd_err *err);
     /* Bytes of tables that a planned program reads. */
     uint64_t (*bytes)(const struct api_program *p);
+    /* Of one that is not open: whether the cache on disk has all code of an emitted program, as far as is known. */
+    bool (*stored)(const heddle_context *c, const struct api_program *p);
     /* Of an open one: what is there of an emitted program. False: it is too busy to tell. */
     bool (*look)(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits);
     /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */
     int (*get_ready)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
+    /* Of an open one: compiles one more piece of what programs have in common, from *at on. False: there is none. */
+    bool (*warm_next)(struct api_engine *e, int *at, const struct hd_stop *stop);
 };
 
 struct api_backend {
@@ -65,6 +70,11 @@ struct api_backend {
     const struct api_late *late;
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);
+    /* Compiles what its programs have in common for an architecture, NULL: that of the context's device; JSON text. NULL:
+     * they have nothing. */
+    int (*warm)(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
+    /* Its device's memory for a table that lies there, until that is released. NULL: it has none. */
+    int (*memory_of)(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
     /* A table goes; NULL: nothing is kept of tables. */
     void (*forget)(heddle_context *c, const struct fe_table *t);
     /* Members of the object that heddle_context_info writes, a comma before each. */
@@ -83,6 +93,8 @@ void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
 /* Of the backend with a device; UNSUPPORTED if there is none. */
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);
+int api_backends_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, struct hd_err *err);
+int api_backends_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
 void api_backends_info(struct hd_strbuf *b);
 /* The stage of n bytes of name in a list; NULL: none. */
 const struct api_stage *api_stage_find(const struct api_stage *list, const char *name, size_t n);

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_background.h"
 #include "api/api_gpu.h"
 #include "planner/residence.h"
 #include "runtime/exec/rows_out.h"
+#include "runtime/gpu/gpu_warm.h"
 
 /* ---- what of tables is resident ---------------------------------------------------------- */
 
@@ -107,7 +109,7 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
 {
     struct api_program *p = s->program;
     int rc;
-    HD_TRY(api_gpu_get(s->db->context, s->engine, 0, &p->gpu, err));
+    HD_TRY(api_gpu_get_for(s->db->context, s->engine, 0, p, s->threads, s->no_cache, &p->gpu, err));
     HD_GUARDED(rc, &s->cancel.flag, err, new_peers(p, c));
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = api_gpu_get(s->db->context, s->engine, i + 1, &c->peers[i].g, err);
@@ -148,6 +150,9 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .warps = s->gpu_warps};
     double start = api_now_ms();
     HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
+    bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
+    if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
+        api_background_warm(s->engine->background, s->backend->late);
     int rc = 0;
     if (out && out->stream)
         rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
@@ -157,12 +162,18 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     return rc;
 }
 
-/* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. */
+/* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. Gathers and atomic additions are
+ * those of an H200 (docs/performance.md, "What memory of a GPU gives"), in proportion to the multiprocessors. */
 static struct rt_memory_model memory(struct heddle_statement *s)
 {
     enum { SECTOR = 32 };
     const struct rt_device_info *d = &rt_gpu_device(s->program->gpu)->info;
-    return (struct rt_memory_model){.sector = SECTOR, .cache = (double)d->l2_bytes, .bandwidth = d->bandwidth};
+    double part = d->multiprocessors / 132.0;
+    return (struct rt_memory_model){.sector = SECTOR,
+                                    .cache = (double)d->l2_bytes,
+                                    .bandwidth = d->bandwidth,
+                                    .gathers = {162e9 * part, 43e9 * part},
+                                    .atomics = {103e9 * part, 16e9 * part}};
 }
 
 /* ---- report ---------------------------------------------------------------------------- */
@@ -171,6 +182,32 @@ static void add_text(struct hd_strbuf *b, const char *key, const char *value)
 {
     hd_strbuf_addf(b, ",\"%s\":", key);
     hd_strbuf_add_json(b, value, strlen(value));
+}
+
+static const char *cached_name(enum rt_cached how)
+{
+    switch (how) {
+    case RT_COMPILED: return "no";
+    case RT_CACHED_DISK: return "disk";
+    case RT_CACHED_MEMORY: return "memory";
+    }
+    HD_BUG("code %d", (int)how);
+}
+
+/* Of the fixed kernels and libraries those that were not loaded already. */
+static void add_fixed(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    const struct rt_exec_stats *st = &s->timed.stats;
+    int n;
+    const struct rt_gpu_fixed_code *fixed = rt_gpu_code_fixed(s->program->plain.gpu_code, &n);
+    hd_strbuf_adds(b, ",\"fixed\":[");
+    for (int i = 0; i < n; i++)
+        hd_strbuf_addf(b, "%s{\"name\":\"%s\",\"cached\":\"%s\",\"compile_ms\":%.3f}", i ? "," : "", fixed[i].name,
+                       cached_name(fixed[i].how), fixed[i].ms);
+    hd_strbuf_adds(b, "],\"late\":[");
+    for (int i = 0; i < st->nlate; i++)
+        hd_strbuf_addf(b, "%s{\"name\":\"%s\",\"ms\":%.3f}", i ? "," : "", st->late[i].name, st->late[i].ms);
+    hd_strbuf_adds(b, "]");
 }
 
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
@@ -183,6 +220,8 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     const char *trouble = rt_gpu_compiler_trouble(gpu);
     if (trouble && s->timed.times.how == RT_COMPILED)
         add_text(b, "compiler_process_missing", trouble);
+    if (s->stats_spec && s->program->plain.gpu_code)
+        add_fixed(b, s);
 }
 
 static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
@@ -329,8 +368,18 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     return rt_gpu_fetch(gpu, p->pl->spec, stop, err);
 }
 
-static const struct api_late late = {
-    .state = api_gpu_state, .open = open_late, .bytes = bytes, .look = look, .get_ready = get_ready};
+static bool warm_next(struct api_engine *e, int *at, const struct hd_stop *stop)
+{
+    return rt_gpu_warm_next(e->gpus[0].gpu, at, stop);
+}
+
+static const struct api_late late = {.state = api_gpu_state,
+                                     .open = open_late,
+                                     .bytes = bytes,
+                                     .stored = api_gpu_stored,
+                                     .look = look,
+                                     .get_ready = get_ready,
+                                     .warm_next = warm_next};
 
 /* ---- of a context: the device is opened when it is first asked for ---------------------- */
 
@@ -369,6 +418,8 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .on_device = api_gpu_execute_device,
     .wait = api_gpu_wait,
+    .warm = api_gpu_warm,
+    .memory_of = api_gpu_memory,
     .release = release,
     .report = report,
     .memory = memory,

@@ -30,6 +30,9 @@ struct api_background {
     enum phase phase;
     struct task running;
     struct hd_stop stop; /* what is running */
+    const struct api_late *warming; /* a backend that lacks what programs have in common */
+    bool warmed;                    /* that was asked for */
+    int warm_at;
 };
 
 /* ---- the thread ------------------------------------------------------------------------ */
@@ -92,6 +95,18 @@ static void run_next(struct api_background *b)
     hd_err_release(&e);
 }
 
+/* Likewise. */
+static void warm_next(struct api_background *b)
+{
+    const struct api_late *late = b->warming;
+    atomic_store(&b->stop.asked, b->quit);
+    pthread_mutex_unlock(&b->lock);
+    bool more = late->warm_next(b->engine, &b->warm_at, &b->stop);
+    pthread_mutex_lock(&b->lock);
+    if (!more)
+        b->warming = NULL;
+}
+
 static void *thread_main(void *background)
 {
     struct api_background *b = background;
@@ -100,6 +115,8 @@ static void *thread_main(void *background)
     while (!b->quit) {
         if (b->n)
             run_next(b);
+        else if (b->warming)
+            warm_next(b);
         else
             pthread_cond_wait(&b->changed, &b->lock);
     }
@@ -168,6 +185,17 @@ void api_background_add(struct api_background *b, struct api_program *p, const h
     pthread_mutex_unlock(&b->lock);
 }
 
+void api_background_warm(struct api_background *b, const struct api_late *late)
+{
+    pthread_mutex_lock(&b->lock);
+    if (!b->warmed && start(b)) {
+        b->warmed = true;
+        b->warming = late;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
 /* Under the lock: programs of the database that nobody is at. */
 static int take_back(struct api_background *b, const heddle_database *db, struct api_program *out[TASKS + 1])
 {
@@ -203,7 +231,7 @@ void api_background_leave(struct api_background *b, const heddle_database *db)
 bool api_background_busy(struct api_background *b)
 {
     pthread_mutex_lock(&b->lock);
-    bool busy = b->n > 0 || b->phase != IDLE;
+    bool busy = b->n > 0 || b->phase != IDLE || b->warming;
     pthread_mutex_unlock(&b->lock);
     return busy;
 }

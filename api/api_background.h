@@ -16,6 +16,10 @@ void api_background_free(struct api_background *b);
  * much to do or the system refuses a thread, nothing is added. */
 void api_background_add(struct api_background *b, struct api_program *p, const heddle_database *db, uint64_t key,
                         int threads);
+/* Once in the life of a context: what programs have in common is compiled, too, piece by piece, whenever there is nothing else
+ * to do. `late` is of a backend that is open. */
+struct api_late;
+void api_background_warm(struct api_background *b, const struct api_late *late);
 /* Afterwards nothing of the database is in use. */
 void api_background_leave(struct api_background *b, const heddle_database *db);
 bool api_background_busy(struct api_background *b);

@@ -179,6 +179,21 @@ static int write_info(const heddle_context *c, char **json)
     return 0;
 }
 
+int heddle_context_warm(heddle_context *c, const char *arch, char **json, heddle_error **err)
+{
+    struct hd_strbuf b;
+    struct hd_err e;
+    API_NEED(c, err);
+    API_NEED(json, err);
+    hd_err_init(&e);
+    hd_strbuf_init(&b);
+    int rc = api_backends_warm(c, arch, &b, &e);
+    if (rc == 0)
+        *json = hd_strbuf_detach(&b);
+    hd_strbuf_release(&b);
+    return api_finish(rc, &e, err);
+}
+
 int heddle_context_info(heddle_context *c, char **json, heddle_error **err)
 {
     struct hd_err e;

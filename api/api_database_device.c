@@ -6,7 +6,7 @@
 #include "api/api_internal.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
-#include "runtime/io/arrow_table.h"
+#include "runtime/io/arrow_device.h"
 
 /* ---- arrays of the host --------------------------------------------------------------------- */
 
@@ -52,13 +52,13 @@ static void one_release(struct ArrowArrayStream *s)
 }
 
 static int register_host(heddle_database *db, const char *name, struct ArrowSchema *schema, struct ArrowArray *batch,
-                         struct hd_err *err)
+                         bool replace, struct hd_err *err)
 {
     struct one o = {*schema, *batch};
     struct ArrowArrayStream s = {one_schema, one_next, one_error, one_release, &o};
     schema->release = NULL;
     batch->release = NULL;
-    return api_database_register(db, name, &s, err);
+    return api_database_register(db, name, &s, replace, err);
 }
 
 /* ---- values on a device ---------------------------------------------------------------------- */
@@ -235,13 +235,13 @@ static int check_values(heddle_context *c, const struct fe_table *t, struct hd_e
 
 /* ---- registering ---------------------------------------------------------------------------- */
 
-static int use_table(heddle_database *db, struct rt_memtable *mem, struct hd_err *err)
+static int use_table(heddle_database *db, struct rt_memtable *mem, bool replace, struct hd_err *err)
 {
     HD_TRY(check_values(db->context, rt_memtable_table(mem), err));
     struct api_table *t = api_table_new(rt_memtable_table(mem), mem);
     if (!t)
         return HD_FAIL(err, RESOURCE, rt_memtable_table(mem)->name, "out of memory");
-    if (api_database_publish(db, t, false, err) == 0)
+    if (api_database_publish(db, t, replace, err) == 0)
         return 0;
     t->mem = NULL; /* it stays the caller's */
     api_table_release(t);
@@ -249,13 +249,14 @@ static int use_table(heddle_database *db, struct rt_memtable *mem, struct hd_err
 }
 
 static int register_device(heddle_database *db, const char *name, struct ArrowSchema *schema,
-                           struct ArrowDeviceArray *array, struct hd_err *err)
+                           struct ArrowDeviceArray *array, bool replace, struct hd_err *err)
 {
     struct rt_memtable *mem;
+    struct rt_device_memory memory;
     if (!schema->release || !array->array.release)
         return HD_FAIL(err, USER, name, "the schema or the array was released before");
     if (array->device_type == ARROW_DEVICE_CPU)
-        return register_host(db, name, schema, &array->array, err);
+        return register_host(db, name, schema, &array->array, replace, err);
     if (array->device_type != ARROW_DEVICE_CUDA || array->device_id != db->context->device)
         return HD_FAIL(err, UNSUPPORTED, name,
                        "an array of device type %d, number %lld: expected the host's (1), or CUDA's (2), number %d",
@@ -263,10 +264,25 @@ static int register_device(heddle_database *db, const char *name, struct ArrowSc
     HD_TRY(api_table_name_check(name, err));
     if (array->sync_event)
         HD_TRY(api_backends_wait(db->context, array->sync_event, err));
-    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->device, &mem, err));
-    int rc = use_table(db, mem, err);
+    HD_TRY(api_backends_memory(db->context, &memory, err));
+    HD_TRY(rt_memtable_of_device(name, schema, &array->array, db->context->device, &memory, &mem, err));
+    int rc = use_table(db, mem, replace, err);
     if (rc != 0)
         rt_memtable_free(mem);
+    return rc;
+}
+
+/* Takes schema and array over; with an argument missing, those that are there. */
+static int add_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
+                      struct ArrowDeviceArray *array, bool replace, struct hd_err *err)
+{
+    struct ArrowSchema no_schema = {0};
+    struct ArrowDeviceArray no_array = {0};
+    int rc = -1;
+    hd_err_init(err);
+    if (db && table && schema && array)
+        rc = register_device(db, table, schema, array, replace, err);
+    release_given(schema ? schema : &no_schema, array ? &array->array : &no_array.array);
     return rc;
 }
 
@@ -274,13 +290,19 @@ int heddle_database_register_device(heddle_database *db, const char *table, stru
                                     struct ArrowDeviceArray *array, heddle_error **err)
 {
     struct hd_err e;
-    struct ArrowSchema no_schema = {0};
-    struct ArrowDeviceArray no_array = {0};
-    hd_err_init(&e);
-    int rc = -1;
-    if (db && table && schema && array)
-        rc = register_device(db, table, schema, array, &e);
-    release_given(schema ? schema : &no_schema, array ? &array->array : &no_array.array);
+    int rc = add_device(db, table, schema, array, false, &e);
+    API_NEED(db, err);
+    API_NEED(table, err);
+    API_NEED(schema, err);
+    API_NEED(array, err);
+    return api_finish(rc, &e, err);
+}
+
+int heddle_database_replace_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
+                                   struct ArrowDeviceArray *array, heddle_error **err)
+{
+    struct hd_err e;
+    int rc = add_device(db, table, schema, array, true, &e);
     API_NEED(db, err);
     API_NEED(table, err);
     API_NEED(schema, err);

@@ -65,9 +65,10 @@ static int register_table(heddle_database *db, const char *name, struct ArrowArr
     return rc;
 }
 
-int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, struct hd_err *err)
+int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool replace,
+                          struct hd_err *err)
 {
-    return register_table(db, name, stream, false, false, err);
+    return register_table(db, name, stream, false, replace, err);
 }
 
 /* A missing argument: the stream is consumed all the same. */

@@ -1,7 +1,6 @@
 /* The GPU of a context: device and compiler put together, and what there is to tell about them. */
 #include "api/api_gpu.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include "runtime/gpu/compile_process.h"
 #include "runtime/gpu/cuda_device.h"
 #include "runtime/gpu/driver.h"
+#include "runtime/gpu/gpu_ahead.h"
+#include "runtime/gpu/gpu_known.h"
 #include "runtime/gpu/nvrtc.h"
 
 /* ---- opening --------------------------------------------------------------------------- */
@@ -26,13 +27,17 @@ static int open_compiler(int arch, bool cold, struct rt_compiler **out, struct h
     return -1;
 }
 
-/* The compiler first: its process gets ready while the driver makes a context, which takes as
- * long. */
-static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_compiler **c, struct hd_err *err)
+/* The compiler first: its process gets ready, and compiles, while the driver makes a context, which takes as long. */
+static int open_cuda(int number, bool cold, struct rt_gpu_ahead *ahead, struct rt_device **d, struct rt_compiler **c,
+                     struct hd_err *err)
 {
     int arch;
     HD_TRY(rt_cuda_arch(number, &arch, err));
     HD_TRY(open_compiler(arch, cold, c, err));
+    if (cold && ahead) {
+        ahead->arch = arch;
+        rt_gpu_ahead_begin(c, ahead);
+    }
     if (rt_cuda_open(number, d, err) == 0)
         return 0;
     (*c)->close(*c);
@@ -41,19 +46,6 @@ static int open_cuda(int number, bool cold, struct rt_device **d, struct rt_comp
 
 api_gpu_opener *api_gpu_open = open_cuda;
 
-/* No code is kept: some will be compiled soon. */
-static bool is_cold(const heddle_context *c)
-{
-    const struct dirent *e = NULL;
-    DIR *dir = c->cache_dir ? opendir(c->cache_dir) : NULL;
-    while (dir && (e = readdir(dir)) && *e->d_name == '.')
-        ;
-    bool empty = !e;
-    if (dir)
-        closedir(dir);
-    return empty;
-}
-
 /* The GPUs from the context's on; where a machine has fewer, the context's is opened again. */
 static int device_of(const heddle_context *c, int number)
 {
@@ -61,42 +53,81 @@ static int device_of(const heddle_context *c, int number)
     return rt_driver_get(&cu, NULL) == 0 && c->device + number < cu->ndevices ? c->device + number : c->device;
 }
 
-static int open_gpu(const heddle_context *c, int number, struct rt_gpu **out, struct hd_err *err)
+static struct rt_gpu_options options_of(const heddle_context *c)
 {
     const char *pool = secure_getenv("HEDDLE_POOL");
-    struct rt_gpu_options o = {.version = heddle_version(),
-                               .cache_dir = c->cache_dir,
-                               .cache_limit = c->cache_limit,
-                               .memory = c->device_memory ? c->device_memory : c->memory_wanted,
-                               .pin = c->pin,
-                               .direct_memory = pool && strcmp(pool, "direct") == 0};
+    return (struct rt_gpu_options){.version = heddle_version(),
+                                   .cache_dir = c->cache_dir,
+                                   .cache_limit = c->cache_limit,
+                                   .memory = c->device_memory ? c->device_memory : c->memory_wanted,
+                                   .pin = c->pin,
+                                   .direct_memory = pool && strcmp(pool, "direct") == 0};
+}
+
+static int open_gpu(const heddle_context *c, const struct api_engine *e, int number, struct rt_gpu_ahead *ahead,
+                    struct rt_gpu **out, struct hd_err *err)
+{
+    struct rt_gpu_options o = options_of(c);
     struct rt_device *d;
     struct rt_compiler *compiler;
-    HD_TRY(api_gpu_open(number ? device_of(c, number) : c->device, is_cold(c), &d, &compiler, err));
-    return rt_gpu_open(d, compiler, &o, out, err);
+    int device = number ? device_of(c, number) : c->device;
+    bool cold =
+        ahead ? !rt_gpu_known_stored(ahead->options, device, RT_CUDA_NAME, ahead->spec, ahead->units) : e->compiles;
+    HD_TRY(api_gpu_open(device, cold, ahead, &d, &compiler, err));
+    HD_TRY(rt_gpu_open(d, compiler, &o, out, err));
+    rt_gpu_remember(*out, device);
+    return 0;
+}
+
+bool api_gpu_stored(const heddle_context *c, const struct api_program *p)
+{
+    struct rt_gpu_options o = options_of(c);
+    return rt_gpu_known_stored(&o, c->device, RT_CUDA_NAME, p->pl->spec, p->plain.cuda.units);
 }
 
 /* Whoever comes while another thread opens it waits for that. */
-static void open_slot(heddle_context *c, struct api_gpu_slot *s, int number)
+static void open_slot(heddle_context *c, const struct api_engine *e, struct api_gpu_slot *s, int number,
+                      struct rt_gpu_ahead *ahead)
 {
     pthread_mutex_lock(&s->lock);
     if (atomic_load(&s->state) == API_GPU_UNTRIED) {
         atomic_store(&s->state, API_GPU_OPENING);
-        int rc = open_gpu(c, number, &s->gpu, &s->error);
+        int rc = open_gpu(c, e, number, ahead, &s->gpu, &s->error);
         atomic_store(&s->state, rc == 0 ? API_GPU_OPEN : API_GPU_NONE);
     }
     pthread_mutex_unlock(&s->lock);
 }
 
-int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
+static int get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu_ahead *ahead, struct rt_gpu **out,
+               struct hd_err *err)
 {
     struct api_gpu_slot *s = &e->gpus[number];
     if (atomic_load(&s->state) != API_GPU_OPEN)
-        open_slot(c, s, number);
+        open_slot(c, e, s, number, ahead);
     *out = s->gpu;
     if (*out)
         return 0;
     return hd_err_set(err, s->error.class, s->error.file, s->error.line, NULL, "backend cuda: %s", s->error.message);
+}
+
+int api_gpu_get(heddle_context *c, struct api_engine *e, int number, struct rt_gpu **out, struct hd_err *err)
+{
+    return get(c, e, number, NULL, out, err);
+}
+
+int api_gpu_get_for(heddle_context *c, struct api_engine *e, int number, const struct api_program *p, int threads,
+                    bool fresh, struct rt_gpu **out, struct hd_err *err)
+{
+    struct rt_gpu_options o = options_of(c);
+    struct rt_gpu_ahead ahead = {.options = &o,
+                                 .device = RT_CUDA_NAME,
+                                 .spec = p->pl->spec,
+                                 .units = p->plain.cuda.units,
+                                 .pool = e->thread_pool,
+                                 .threads = threads};
+    if (fresh)
+        o.cache_dir = NULL;
+    return get(c, e, number, &ahead, out, err);
 }
 
 /* A machine without a device is known at once. */

@@ -6,7 +6,7 @@
 #include "api/api_backend.h"
 #include "api/api_gpu.h"
 #include "runtime/base/fault.h"
-#include "runtime/gpu/gpu_columns.h"
+#include "runtime/gpu/gpu_import.h"
 
 enum { BUFFERS = 3 };
 
@@ -161,6 +161,52 @@ int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err)
     HD_TRY(api_engine_get(c, &e, err));
     HD_TRY(api_gpu_get(c, e, 0, &gpu, err));
     return rt_gpu_wait(gpu, event, err);
+}
+
+/* ---- tables of the device ------------------------------------------------------------------- */
+
+struct table_memory {
+    heddle_context *context;
+    struct rt_gpu_columns *columns; /* what was converted */
+};
+
+static int gpu_of(const struct table_memory *m, struct rt_gpu **out, struct hd_err *err)
+{
+    struct api_engine *e;
+    HD_TRY(api_engine_get(m->context, &e, err));
+    return api_gpu_get(m->context, e, 0, out, err);
+}
+
+static int read_memory(void *self, void *to, const void *from, size_t n, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    HD_TRY(gpu_of(self, &gpu, err));
+    return rt_gpu_read(gpu, to, from, n, err);
+}
+
+static int convert(void *self, struct rt_device_column *c, int n, int64_t rows, struct hd_err *err)
+{
+    struct rt_gpu *gpu;
+    struct table_memory *m = self;
+    HD_TRY(gpu_of(m, &gpu, err));
+    return rt_gpu_import(gpu, c, n, (uint64_t)rows, &m->columns, err);
+}
+
+static void release_memory(void *self)
+{
+    struct table_memory *m = self;
+    rt_gpu_columns_free(m->columns);
+    free(m);
+}
+
+int api_gpu_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err)
+{
+    struct table_memory *m = hd_try_calloc(1, sizeof *m);
+    if (!m)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    m->context = c;
+    *out = (struct rt_device_memory){m, read_memory, convert, release_memory};
+    return 0;
 }
 
 int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err)

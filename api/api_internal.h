@@ -91,8 +91,9 @@ void api_snapshot_release(struct api_snapshot *s); /* NULL is fine */
 
 /* For the files of api_database*.c. */
 int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err);
-/* The stream is released in any case. */
-int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, struct hd_err *err);
+/* Without facts. The stream is released in any case. */
+int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool replace,
+                          struct hd_err *err);
 int api_table_name_check(const char *name, struct hd_err *err);
 /* From now on the database has the table, in the place of a registered one of its name or, !replace, beside all. On success
  * the caller's reference is the database's. */

@@ -484,7 +484,8 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .tier = s->tier,
                             .turn_morsels = turn_morsels(),
                             .gpu_block_warps = (int)s->gpu_block,
-                            .touch_dict = rt_store_touch_dict};
+                            .touch_dict = rt_store_touch_dict,
+                            .touch = rt_store_touch};
     double start = api_now_ms();
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));

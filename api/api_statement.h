@@ -27,6 +27,7 @@ struct api_engine {
         struct rt_gpu *gpu;   /* OPEN */
         struct hd_err error;  /* NONE: why */
     } gpus[RT_MAX_DEVICES];
+    atomic_bool compiles; /* whoever opens a GPU will compile: its compiler may start at once */
     struct api_history *history;       /* of plans that `auto` chose for (api_history.h) */
     struct api_background *background; /* what is done behind executions (api_background.h) */
 };

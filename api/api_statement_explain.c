@@ -114,18 +114,18 @@ static void add_counters(struct hd_strbuf *b, const struct rt_pipeline *p, const
     hd_strbuf_adds(b, "]");
 }
 
-/* Bytes at least, how long memory takes for them, and the same if lookups come in random order. */
+/* Bytes at least, how long memory takes for them, and at least what lookups and atomics take in random order. */
 static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     struct rt_traffic t;
     rt_traffic_of(s->stats_spec, i, &s->counted.stats, &s->memory, &t);
     hd_strbuf_addf(b,
                    ",\"bytes\":{\"scan\":%.0f,\"lookup\":%.0f,\"text\":%.0f,\"write\":%.0f,\"all\":%.0f,"
-                   "\"random\":%.0f},\"lookups\":%.0f",
-                   t.scan, t.lookup, t.text, t.write, t.bytes, t.random, t.lookups);
+                   "\"random\":%.0f},\"lookups\":%.0f,\"atomics\":%.0f",
+                   t.scan, t.lookup, t.text, t.write, t.bytes, t.random, t.lookups, t.atomics);
     if (s->memory.bandwidth > 0)
         hd_strbuf_addf(b, ",\"floor_ms\":%.4f,\"random_floor_ms\":%.4f", rt_traffic_ms(&s->memory, t.bytes),
-                       rt_traffic_ms(&s->memory, t.random));
+                       rt_traffic_random_ms(&s->memory, &t));
 }
 
 static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)

@@ -4,26 +4,16 @@
 #include "frontend/plan_any.h"
 #include "planner/distribute.h"
 #include "runtime/store/store.h"
+#include "runtime/store/store_column.h"
 
 /* Of one plan. */
 enum { WORKERS_MAX = 1024 };
-
-static int64_t stored_value(const void *data, int width, int64_t row)
-{
-    switch (width) {
-    case 1: return ((const int8_t *)data)[row];
-    case 2: return ((const int16_t *)data)[row];
-    case 4: return ((const int32_t *)data)[row];
-    case 8: return ((const int64_t *)data)[row];
-    default: HD_BUG("width %d of a column of ints", width);
-    }
-}
 
 static int value_in(const struct fe_table *t, int column, int64_t row, int64_t *out, struct hd_err *err)
 {
     const struct fe_table_column *c = &t->cols[column];
     HD_TRY(rt_store_touch((struct fe_table_part){t, FE_PART_COLUMN, column}, err));
-    *out = (int64_t)(c->base + c->factor * stored_value(c->at.data, c->width, row));
+    *out = (int64_t)rt_col_int(c, row);
     return 0;
 }
 

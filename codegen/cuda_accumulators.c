@@ -9,7 +9,7 @@ const char *cu_operation(struct cu_unit *u, const struct pl_out *o)
     case FE_AGG_COUNT_STAR:
     case FE_AGG_COUNT: return "hdd_sum()";
     case FE_AGG_SUM:
-        if (p != RT_I64 && p != RT_I128 && p != RT_F64)
+        if (p != RT_I32 && p != RT_I64 && p != RT_I128 && p != RT_F64)
             HD_BUG("sum of %s", rt_phys_name(p));
         return "hdd_sum()";
     case FE_AGG_MIN:

@@ -63,7 +63,7 @@ static const char *type_of_object(struct cu_unit *u, const struct rt_arg *a)
     switch (rt_arg_object(a->kind)) {
     case RT_OBJECT_CONST: return cu_type(a->phys);
     case RT_OBJECT_SET: return hd_asprintf(u->arena, "hdd_set<%s>", cu_row_type(a->phys));
-    case RT_OBJECT_COLUMN: return is_address(a) ? cu_stored_type(&a->table->cols[a->column]) : cu_type(a->phys);
+    case RT_OBJECT_COLUMN: return is_address(a) ? cu_stored_type(u, &a->table->cols[a->column]) : cu_type(a->phys);
     case RT_OBJECT_STATE: return cu_row(u, a->state);
     case RT_OBJECT_FIELD: return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
     case RT_OBJECT_LIKE:

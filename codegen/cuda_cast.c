@@ -142,6 +142,17 @@ const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const cha
                                (int)e->out_type.precision, cu_number(u, e->path), x));
 }
 
+const char *cu_try_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x)
+{
+    const struct text_form *f = form_of(e->out_type);
+    u->casts = true;
+    u->interval_texts |= e->out_type.kind == HD_INTERVAL;
+    u->libraries |= CAST_LIBRARIES;
+    return widened(
+        u, f->from_gives, e->phys,
+        hd_asprintf(u->arena, "%s_or_null(%d, %d, %s)", f->from, scale_of(e->out_type), (int)e->out_type.precision, x));
+}
+
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x)
 {
     const char *to = e->out_type.kind == HD_TIMESTAMP ? "hdd_to_timestamp"

@@ -221,6 +221,12 @@ static const char *emit_text(struct cu_unit *u, const struct pl_expr *e)
     return call(u, e, hd_asprintf(u->arena, "hdd_text<%s, %s>", cu_type(e->phys), spellings[e->op]), false);
 }
 
+static const char *emit_try_decode(struct cu_unit *u, const struct pl_expr *e)
+{
+    u->texts = true;
+    return emit_spelled(u, e);
+}
+
 static const char *emit_made(struct cu_unit *u, const struct pl_expr *e)
 {
     u->texts = u->makes_strings = u->undefined = true;
@@ -382,6 +388,11 @@ static const char *emit_to_string(struct cu_unit *u, const struct pl_expr *e)
 static const char *emit_from_string(struct cu_unit *u, const struct pl_expr *e)
 {
     return cu_from_string(u, e, argument(u, e, 0));
+}
+
+static const char *emit_try_from_string(struct cu_unit *u, const struct pl_expr *e)
+{
+    return cu_try_from_string(u, e, argument(u, e, 0));
 }
 
 static const char *emit_cast_time(struct cu_unit *u, const struct pl_expr *e)

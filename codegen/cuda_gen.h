@@ -57,8 +57,9 @@ const char *cu_word(struct hd_arena *a, const char *name, size_t max);
 /* cuda_types.c: types, rows of states */
 const char *cu_type(enum rt_phys p);
 const char *cu_row_type(enum rt_phys p); /* as a field of a row */
+const char *cu_field_type(const struct rt_field *f); /* the same for one that may have fewer bytes */
 const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable);
-const char *cu_stored_type(const struct fe_table_column *c);
+const char *cu_stored_type(struct cu_unit *u, const struct fe_table_column *c);
 const char *cu_field(struct cu_unit *u, const struct rt_state *st, int field);
 const char *cu_field_valid(struct cu_unit *u, const struct rt_state *st, int field);
 /* "row.f1_x" and the byte of its validity; */
@@ -106,6 +107,7 @@ const char *cu_to_f32(struct cu_unit *u, const struct pl_expr *e, const char *x)
 const char *cu_from_f64(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_to_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
+const char *cu_try_from_string(struct cu_unit *u, const struct pl_expr *e, const char *x);
 const char *cu_cast_time(struct cu_unit *u, const struct pl_expr *e, const char *x);
 
 /* cuda_steps.c: statements of steps */

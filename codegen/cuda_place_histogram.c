@@ -31,7 +31,8 @@ static void count_methods(struct cu_unit *u)
     cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipeline->sink.state));
     if (cu_has_flag(cu_sink_state(u)))
         cu_line(u->out, "row.present = 1;");
-    cu_add_field(u, 0, "(i64)counted");
+    enum rt_phys p = cu_sink_state(u)->fields[cu_out_of(u, 0)->field].phys;
+    cu_add_field(u, 0, hd_asprintf(u->arena, "(%s)counted", cu_type(p)));
     cu_close(u->out, "}");
     cu_blank(u->out);
     cu_line(u->out, "HDD_MEMBER void after_task()");

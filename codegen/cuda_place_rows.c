@@ -87,7 +87,13 @@ static void visit_dense(struct cu_unit *u, const char *rows)
     cu_assign_outs(u);
     cu_accumulate_values(u, "mine", false);
     cu_unguard(u);
-    update_groups(u, NULL);
+    if (!u->pipeline->sink.by_lane) {
+        update_groups(u, NULL);
+        return;
+    }
+    cu_open(u->out, "if (group)");
+    cu_line(u->out, "add_accumulators(*group, mine);");
+    u->out->indent--;
 }
 
 /* ---- hashed groups ------------------------------------------------------------------------ */
@@ -205,7 +211,7 @@ static void add_row(struct cu_unit *u)
             continue;
         if (nullable)
             cu_open(u->out, "if (from.%s)", cu_field_valid(u, st, f));
-        cu_add_field(u, i, hd_asprintf(u->arena, "from.%s", cu_field(u, st, f)));
+        cu_add_field(u, i, hd_asprintf(u->arena, "%sfrom.%s", st->fields[f].bytes ? "(i32)" : "", cu_field(u, st, f)));
         u->out->indent -= nullable;
     }
 }

@@ -178,7 +178,8 @@ static void store_run(struct cu_unit *u)
         cu_line(u->out, "row.present = 1;");
     for (int i = 0; i < u->pipeline->sink.nouts; i++) {
         int f = cu_out_of(u, i)->field;
-        cu_line(u->out, "row.%s = from.%s;", cu_field(u, st, f), cu_accumulator_name(u, i));
+        const char *cast = st->fields[f].bytes ? hd_asprintf(u->arena, "(%s)", cu_field_type(&st->fields[f])) : "";
+        cu_line(u->out, "row.%s = %sfrom.%s;", cu_field(u, st, f), cast, cu_accumulator_name(u, i));
         if (cu_may_stay_null(u, i))
             cu_line(u->out, "row.%s = (%s) != 0;", cu_field_valid(u, st, f), cu_seen_bit(u, i, "from", " & "));
     }

@@ -49,7 +49,7 @@ static void add_out(struct cu_unit *u, int i)
     const struct pl_out *o = &u->pipeline->sink.outs[i];
     const struct rt_field *f = &cu_sink_state(u)->fields[o->field];
     const char *operation = o->fn == FE_AGG_ANY ? "hdd_pick()" : cu_operation(u, o);
-    cu_line(u->out, "hdd_add_value<%s>(%s, group_lanes, group, %s, %s, %s);", cu_row_type(f->phys), operation,
+    cu_line(u->out, "hdd_add_value<%s>(%s, group_lanes, group, %s, %s, %s);", cu_field_type(f), operation,
             cu_number(u, f->offset), cu_number(u, f->valid_offset), cu_out_name(u, i));
 }
 

@@ -76,9 +76,9 @@ const char *cu_out_value(struct cu_unit *u, int i)
     enum rt_phys want = o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys;
     if (cu_is_aggregate(u) && !is_key(u, i)) {
         if (o->fn == FE_AGG_COUNT_STAR || o->expr < 0)
-            return "(i64)1";
+            return hd_asprintf(u->arena, "(%s)1", cu_type(want));
         if (o->fn == FE_AGG_COUNT)
-            return hd_asprintf(u->arena, "hdd_opt<i64>(1, !hdd_is_null(%s))", cu_expr(u, o->expr));
+            return hd_asprintf(u->arena, "hdd_opt<%s>(1, !hdd_is_null(%s))", cu_type(want), cu_expr(u, o->expr));
     }
     const char *value = cu_expr(u, o->expr);
     if (cu_expr_of(u, o->expr)->phys != want)

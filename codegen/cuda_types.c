@@ -14,6 +14,11 @@ const char *cu_type(enum rt_phys p)
     return names[p];
 }
 
+const char *cu_field_type(const struct rt_field *f)
+{
+    return f->bytes == 1 ? "u8" : f->bytes == 2 ? "u16" : cu_row_type(f->phys);
+}
+
 const char *cu_row_type(enum rt_phys p)
 {
     return p == RT_STR ? "hdd_row_string" : cu_type(p);
@@ -24,9 +29,11 @@ const char *cu_value_type(struct cu_unit *u, enum rt_phys p, bool nullable)
     return nullable ? hd_asprintf(u->arena, "hdd_opt<%s>", cu_type(p)) : cu_type(p);
 }
 
-const char *cu_stored_type(const struct fe_table_column *c)
+const char *cu_stored_type(struct cu_unit *u, const struct fe_table_column *c)
 {
     bool is_code = c->storage == FE_STORE_DICT;
+    if (c->bits)
+        return hd_asprintf(u->arena, "hdd_packed<%d>", c->bits);
     switch (c->storage) {
     case FE_STORE_F64: return "f64";
     case FE_STORE_F32: return "f32";
@@ -68,7 +75,7 @@ static const char *member(struct cu_unit *u, const char *object, const char *typ
 const char *cu_field_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row)
 {
     const struct rt_field *f = &st->fields[field];
-    return member(u, row, cu_row_type(f->phys), f->offset, cu_field(u, st, field));
+    return member(u, row, cu_field_type(f), f->offset, cu_field(u, st, field));
 }
 
 const char *cu_valid_member(struct cu_unit *u, const struct rt_state *st, int field, const char *row)
@@ -83,7 +90,7 @@ const char *cu_field_value(struct cu_unit *u, const struct rt_state *st, int fie
     if (f->valid_offset >= 0)
         return hd_asprintf(u->arena, "hdd_opt<%s>(%s, %s != 0)", cu_type(f->phys), name,
                            cu_valid_member(u, st, field, row));
-    return hd_asprintf(u->arena, f->phys == RT_STR ? "hdd_string(%s)" : "%s", name);
+    return hd_asprintf(u->arena, f->bytes ? "(i32)%s" : f->phys == RT_STR ? "hdd_string(%s)" : "%s", name);
 }
 
 const char *cu_present(struct cu_unit *u, int state, const char *row)
@@ -141,7 +148,7 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
         add_member(u, m, n, 0, "u8", "present");
     for (int i = 0; i < st->nfields; i++) {
         const struct rt_field *f = &st->fields[i];
-        add_member(u, m, n, f->offset, cu_row_type(f->phys), cu_field(u, st, i));
+        add_member(u, m, n, f->offset, cu_field_type(f), cu_field(u, st, i));
         if (f->valid_offset >= 0)
             add_member(u, m, n, f->valid_offset, "u8", cu_field_valid(u, st, i));
     }
@@ -149,18 +156,14 @@ static struct member *row_members(struct cu_unit *u, const struct rt_state *st, 
     return m;
 }
 
-/* stride is a multiple of 8 also where no field is that wide, and of 16 where one is 128 bits.
- */
+/* Rows begin at multiples of 8 bytes also where no field is that wide. */
 void cu_row_struct(struct cu_unit *u, struct cu_out *o, int state)
 {
     const struct rt_state *st = &u->spec->states[state];
-    int n, align = 8;
+    int n;
     struct member *m = row_members(u, st, &n);
-    for (int i = 0; i < st->nfields; i++)
-        if (st->fields[i].phys == RT_I128)
-            align = 16;
     cu_line(o, "// A row of state %d, %s.", state, rt_state_kind_name(st->kind));
-    cu_open(o, "struct alignas(%d) %s {", align, cu_row(u, state));
+    cu_open(o, "struct alignas(%d) %s {", rt_state_align(st), cu_row(u, state));
     for (int i = 0; i < n; i++)
         cu_line(o, "%s", m[i].text);
     cu_close(o, "};");

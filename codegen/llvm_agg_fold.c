@@ -104,8 +104,9 @@ void cg_acc_copy(struct cg_fn *f, LLVMValueRef from, LLVMValueRef to)
 {
     const struct pl_sink *s = f->sink->s;
     LLVMValueRef size = l_i64(f, f->sink->st->stride);
+    unsigned align = (unsigned)HD_MIN(rt_state_align(f->sink->st), 8);
     if (s->nparts)
-        LLVMBuildMemCpy(f->b, to, 8, from, 8, size);
+        LLVMBuildMemCpy(f->b, to, align, from, align, size);
     for (int i = first_acc(f); !s->nparts && i < s->nouts; i++) {
         const struct rt_field *fd = field_of(f, &s->outs[i]);
         cg_store_field(f, fd, cg_load_field(f, fd, from, false), to);
@@ -149,6 +150,8 @@ static void atomic_add(struct cg_fn *f, const struct pl_out *o, LLVMValueRef row
         atomic_add_i128(f, at, v);
         return;
     }
+    if (fd->bytes) /* what its neighbours have is left alone */
+        v = l_trunc(f, v, cg_narrow_type(f, fd));
     l_atomic(f, op, at, v, LLVMAtomicOrderingMonotonic);
 }
 

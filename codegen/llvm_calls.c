@@ -129,3 +129,15 @@ struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValue
         cg_call_checked(f, c, args, n + 1);
     return cg_when_end(f, &w, e->phys, cg_load(f, e->phys, tmp, false));
 }
+
+struct cg_val cg_call_maybe(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
+                            LLVMValueRef *args, int n)
+{
+    LLVMValueRef tmp = scratch(f);
+    struct cg_when w = cg_when_begin(f, valid);
+    args[n] = tmp;
+    LLVMValueRef some = l_ne(f, cg_call(f, c, args, n + 1), l_i32(f, 0));
+    struct cg_val v = cg_load(f, e->phys, tmp, false);
+    v.valid = some;
+    return cg_when_end(f, &w, e->phys, v);
+}

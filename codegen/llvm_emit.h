@@ -165,6 +165,7 @@ struct cg_val cg_phi(struct cg_fn *f, int n, const struct cg_val *vals, LLVMBasi
 /* A value at an address, without its validity; constant: the memory does not change in the run. */
 struct cg_val cg_load(struct cg_fn *f, enum rt_phys p, LLVMValueRef ptr, bool constant);
 void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr);
+LLVMTypeRef cg_narrow_type(struct cg_fn *f, const struct rt_field *fd); /* of a field of 1 or 2 bytes */
 struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant);
 void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row);
 LLVMValueRef cg_alloca(struct cg_fn *f, int bytes);
@@ -236,6 +237,9 @@ void cg_words(struct cg_fn *f, LLVMValueRef v, enum rt_phys p, LLVMValueRef out[
  * (NULL: always), and reads the result as class e->phys. args has room for one more. */
 struct cg_val cg_call_result(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
                              LLVMValueRef *args, int n);
+/* Likewise of functions that say whether there is a value: NULL where they give 0. */
+struct cg_val cg_call_maybe(struct cg_fn *f, const struct pl_expr *e, LLVMValueRef valid, enum cg_call c,
+                            LLVMValueRef *args, int n);
 
 /* llvm_expr.c: expressions. The emitters of frontend/ops.def are in llvm_expr_*.c, leaves' here. */
 #define T_OP(id, text, lo, hi, syntax, typing, nulls, fails, cost, entries, form, lowering, device, cuda, lanes, llvm) \
@@ -296,6 +300,10 @@ void cg_eval_sought(struct cg_fn *f, const struct pl_step *s, struct cg_val *v);
 /* Row i comes before what is looked for: a cg_before_fn. */
 LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i);
 struct cg_range cg_sorted_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss);
+/* A packed column's number in a row, 64 bits. */
+LLVMValueRef cg_load_packed(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
+/* The same for as many rows as the function has lanes, from `row` on; *width is the bytes of each. */
+LLVMValueRef cg_load_packed_values(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row, int *width);
 /* The stored value of a searched column. */
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row);
 /* Rows whose value in the column of EXPAND_BAND lies between its keys, on to miss if one of these is NULL. */

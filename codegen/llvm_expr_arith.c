@@ -416,6 +416,26 @@ struct cg_val cgl_to_f32(struct cg_fn *f, const struct pl_expr *e)
     return r;
 }
 
+struct cg_val cgl_try_to_f32(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]), r = {.v = LLVMBuildFPTrunc(f->b, a.v, f->m->f32, "")};
+    LLVMValueRef large = cg_to_infinity(f, LLVMRealOEQ, r.v, RT_F32),
+                 finite = cg_to_infinity(f, LLVMRealOLT, a.v, RT_F64);
+    r.valid = cg_both(f, a.valid, l_not(f, l_and(f, large, finite)));
+    return r;
+}
+
+struct cg_val cgl_within(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val x = cg_expr(f, e->args[0]), lo = cg_expr(f, e->args[1]), hi = cg_expr(f, e->args[2]);
+    bool real = rt_phys_is_float(e->phys);
+    LLVMValueRef above = real ? l_fcmp(f, LLVMRealOGE, x.v, lo.v) : l_icmp(f, LLVMIntSGE, x.v, lo.v);
+    LLVMValueRef below = real ? l_fcmp(f, LLVMRealOLE, x.v, hi.v) : l_icmp(f, LLVMIntSLE, x.v, hi.v);
+    LLVMValueRef fits = l_and(f, above, below);
+    return (struct cg_val){.v = l_select(f, fits, x.v, LLVMConstNull(LLVMTypeOf(x.v))),
+                           .valid = cg_both(f, x.valid, fits)};
+}
+
 struct cg_val cgl_from_f64(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val a = cg_expr(f, e->args[0]);

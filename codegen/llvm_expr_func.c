@@ -189,6 +189,22 @@ struct cg_val cgl_from_string(struct cg_fn *f, const struct pl_expr *e)
     return cg_call_result(f, e, a.valid, CG_CALL_hdr_from_string, args, 5);
 }
 
+struct cg_val cgl_try_from_string(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[4] = {a.v, a.len, type_code(f, e->out_type)};
+    return cg_call_maybe(f, e, a.valid, CG_CALL_hdr_try_from_string, args, 3);
+}
+
+struct cg_val cgl_try_decode(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val a = cg_expr(f, e->args[0]);
+    LLVMValueRef args[] = {a.v, a.len};
+    struct cg_when w = cg_when_begin(f, a.valid);
+    a.valid = l_ne(f, cg_call(f, CG_CALL_hdr_is_text, args, 2), l_i64(f, 0));
+    return cg_when_end(f, &w, RT_STR, a);
+}
+
 struct cg_val cgl_strptime(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val s = cg_expr(f, e->args[0]), format = cg_expr(f, e->args[1]);

@@ -280,6 +280,8 @@ LLVMValueRef cg_is_in_front(struct cg_fn *f, const void *sought, LLVMValueRef i)
 LLVMValueRef cg_stored_at(struct cg_fn *f, const struct pl_step *s, LLVMValueRef row)
 {
     int bytes = s->table->cols[s->column].width;
+    if (s->table->cols[s->column].bits)
+        return cg_load_packed(f, s, row);
     LLVMTypeRef t = LLVMIntTypeInContext(f->m->ctx, (unsigned)bytes * 8);
     LLVMValueRef v = l_load_const(f, t, l_index(f, t, cg_arg_ptr(f, s->a_data), row), (unsigned)bytes);
     return bytes < 8 ? l_sext(f, v, f->m->i64) : v;

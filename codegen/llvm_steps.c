@@ -29,13 +29,13 @@ static LLVMValueRef fit(struct cg_fn *f, LLVMValueRef v, int width, enum rt_phys
     return v;
 }
 
-/* value = base + factor * stored, in the ring of the slot's class: facts put the value itself
+/* value = base + factor * stored, of `width` bytes, in the ring of the slot's class: facts put the value itself
  * inside, so what is cut off on the way does not matter. */
-static LLVMValueRef decode_int(struct cg_fn *f, const struct pl_step *s, LLVMValueRef stored)
+static LLVMValueRef decode_int(struct cg_fn *f, const struct pl_step *s, LLVMValueRef stored, int width)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
     enum rt_phys p = f->pipeline->slots[s->slot].phys;
-    LLVMValueRef v = fit(f, stored, c->width, p, true);
+    LLVMValueRef v = fit(f, stored, width, p, true);
     if (c->factor != 1) {
         HD_ASSERT(s->a_factor >= 0);
         v = l_mul(f, v, cg_arg_int(f, s->a_factor, p));
@@ -74,6 +74,11 @@ static struct cg_val load_stored(struct cg_fn *f, const struct pl_step *s, LLVMV
         return load_text(f, s, row);
     bool real = c->storage == FE_STORE_F64 || c->storage == FE_STORE_F32;
     int width = c->width;
+    if (c->bits) {
+        v.v = cg_load_packed_values(f, s, row, &width);
+        v.v = c->storage == FE_STORE_DICT ? fit(f, v.v, width, p, false) : decode_int(f, s, v.v, width);
+        return v;
+    }
     LLVMTypeRef t = real ? cg_scalar_type(f->m, p) : stored_type(f->m, width);
     LLVMValueRef at = l_index(f, t, cg_arg_ptr(f, s->a_data), row);
     if (f->lanes)
@@ -82,7 +87,7 @@ static struct cg_val load_stored(struct cg_fn *f, const struct pl_step *s, LLVMV
     if (c->storage == FE_STORE_DICT)
         v.v = fit(f, v.v, width, p, false);
     else if (c->storage == FE_STORE_INT)
-        v.v = decode_int(f, s, v.v);
+        v.v = decode_int(f, s, v.v, width);
     return v;
 }
 

@@ -174,9 +174,19 @@ void cg_store(struct cg_fn *f, enum rt_phys p, struct cg_val v, LLVMValueRef ptr
     }
 }
 
+LLVMTypeRef cg_narrow_type(struct cg_fn *f, const struct rt_field *fd)
+{
+    return fd->bytes == 1 ? f->m->i8 : LLVMInt16TypeInContext(f->m->ctx);
+}
+
 struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValueRef row, bool constant)
 {
-    struct cg_val v = cg_load(f, fd->phys, l_at(f, row, fd->offset), constant);
+    LLVMValueRef at = l_at(f, row, fd->offset);
+    struct cg_val v = {0};
+    if (fd->bytes)
+        v.v = l_zext(f, load(f, cg_narrow_type(f, fd), at, (unsigned)fd->bytes, constant), f->m->i32);
+    else
+        v = cg_load(f, fd->phys, at, constant);
     if (fd->valid_offset >= 0)
         v.valid = cg_load(f, RT_BOOL, l_at(f, row, fd->valid_offset), constant).v;
     return v;
@@ -184,7 +194,11 @@ struct cg_val cg_load_field(struct cg_fn *f, const struct rt_field *fd, LLVMValu
 
 void cg_store_field(struct cg_fn *f, const struct rt_field *fd, struct cg_val v, LLVMValueRef row)
 {
-    cg_store(f, fd->phys, v, l_at(f, row, fd->offset));
+    LLVMValueRef at = l_at(f, row, fd->offset);
+    if (fd->bytes)
+        l_store(f, l_trunc(f, v.v, cg_narrow_type(f, fd)), at, (unsigned)fd->bytes);
+    else
+        cg_store(f, fd->phys, v, at);
     if (fd->valid_offset >= 0)
         cg_store(f, RT_BOOL, (struct cg_val){.v = solid(f, v.valid)}, l_at(f, row, fd->valid_offset));
 }

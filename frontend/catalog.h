@@ -4,19 +4,24 @@
 #ifndef HEDDLE_FRONTEND_CATALOG_H
 #define HEDDLE_FRONTEND_CATALOG_H
 
+#include <string.h>
+
 #include "runtime/base/arena.h"
 #include "runtime/base/err.h"
 #include "runtime/base/type.h"
 
 /* How a column's values are stored. */
 enum fe_storage {
-    FE_STORE_INT,  /* width 1,2,4,8,16 bytes; value = base + factor * stored (stored signed) */
+    FE_STORE_INT,  /* width 1,2,4,8,16 bytes, or packed; value = base + factor * stored (stored signed) */
     FE_STORE_F64,  /* 8 bytes */
     FE_STORE_F32,  /* 4 bytes */
-    FE_STORE_DICT, /* width 1,2,4 unsigned codes into a sorted dictionary */
+    FE_STORE_DICT, /* width 1,2,4 unsigned codes into a sorted dictionary, or packed */
     FE_STORE_TEXT  /* uint32 end offsets relative to a uint64 base per 65,536 rows; bytes */
 };
 enum { FE_TEXT_BLOCK_SHIFT = 16 };
+/* Packed columns: stored numbers without sign, lowest bit first, one behind the other, and 16 to 23 bytes behind the
+ * last one, so that readers may load whole words. Row r begins at bit r * bits. */
+enum { FE_BITS_MAX = 63 };
 /* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
 #define FE_MAX_ROWS ((int64_t)1 << 44)
 /* Rows of a table: plans count them in an int32. */
@@ -46,7 +51,7 @@ struct fe_facts {
 
 /* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
 struct fe_column_data {
-    const void *data;         /* INT, F64, F32, DICT: rows * width; TEXT: uint32 ends, rows of them:
+    const void *data;         /* INT, F64, F32, DICT: rows * width, or packed; TEXT: uint32 ends, rows of them:
                                  string r spans [start, end) of its block's base, where start
                                  is 0 for a block's first row, else the previous end */
     const uint8_t *validity;  /* bitmap, lowest bit first, 1 = valid; NULL: no NULLs */
@@ -60,7 +65,9 @@ struct fe_table_column {
     struct hd_type type;
     bool nullable; /* declared */
     enum fe_storage storage;
-    int width;             /* bytes of a stored value */
+    int width;             /* bytes of a stored value; of a packed one, that would hold it with a sign */
+    int bits;              /* INT, DICT: 1 .. FE_BITS_MAX of a stored value, packed; 0: it has whole bytes */
+    bool pack;             /* of a schema: it is to be packed where that takes less */
     hd_i128 base, factor;  /* INT */
     struct fe_facts facts;
     struct fe_dict dict;   /* DICT */
@@ -122,6 +129,26 @@ struct fe_catalog {
     int ntables;
     struct fe_table **tables;
 };
+
+/* Bytes of `data` of so many rows. */
+static inline uint64_t fe_column_bytes(const struct fe_table_column *c, int64_t rows)
+{
+    uint64_t n = (uint64_t)rows;
+    return c->bits ? (n * (uint64_t)c->bits + 63) / 64 * 8 + 16 : n * (uint64_t)c->width;
+}
+
+/* A stored number of a packed column. */
+static inline uint64_t fe_packed_at(const void *data, int bits, int64_t row)
+{
+    uint64_t at = (uint64_t)row * (uint64_t)bits, v;
+    const unsigned char *p = (const unsigned char *)data + (at >> 3);
+    int shift = (int)(at & 7);
+    memcpy(&v, p, sizeof v); /* little-endian */
+    v >>= shift;
+    if (shift + bits > 64)
+        v |= (uint64_t)p[8] << (64 - shift);
+    return v & (((uint64_t)1 << bits) - 1);
+}
 
 const struct fe_table *fe_catalog_find(const struct fe_catalog *c, const char *name);
 int fe_table_find_column(const struct fe_table *t, const char *name); /* -1 none */

@@ -184,7 +184,21 @@ static int read_width(const struct fe_json *v, struct fe_table_column *c)
     return 0;
 }
 
-/* Bounds of (value - base) / factor in a signed integer of w bytes. */
+/* Packed numbers would fit the width with a sign, so that readers may widen them to it. */
+static int read_bits(const struct fe_json *v, struct fe_table_column *c)
+{
+    struct fe_json m;
+    int64_t bits;
+    if (!fe_json_get(v, "bits", &m))
+        return 0;
+    HD_TRY(fe_json_int(&m, 1, FE_BITS_MAX, &bits));
+    if (bits >= 8 * c->width)
+        return fe_json_fail(&m, "%d bits do not fit a width of %d bytes with a sign", (int)bits, c->width);
+    c->bits = (int)bits;
+    return 0;
+}
+
+/* Bounds of (value - base) / factor in a signed integer of w bytes, or in packed bits. */
 static bool stored_fits(hd_i128 value, const struct fe_table_column *c)
 {
     hd_i128 diff;
@@ -192,8 +206,8 @@ static bool stored_fits(hd_i128 value, const struct fe_table_column *c)
         return false;
     if (c->width == 16)
         return true;
-    hd_i128 q = diff / c->factor, limit = (hd_i128)1 << (8 * c->width - 1);
-    return q >= -limit && q < limit;
+    hd_i128 q = diff / c->factor, limit = (hd_i128)1 << (c->bits ? c->bits : 8 * c->width - 1);
+    return q >= (c->bits ? 0 : -limit) && q < limit;
 }
 
 static int read_int_form(const struct fe_json *v, struct fe_table_column *c)
@@ -226,8 +240,9 @@ static int read_dict_form(const struct fe_json *v, struct fe_table_column *c, st
     int64_t n;
     HD_TRY(fe_json_need(v, "entries", &m));
     HD_TRY(fe_json_int(&m, 0, UINT32_MAX - 1, &n));
-    if (c->width < 4 && n > (int64_t)1 << (8 * c->width))
-        return fe_json_fail(&m, "%lld entries need codes wider than %d bytes", (long long)n, c->width);
+    int bits = c->bits ? c->bits : 8 * c->width;
+    if (n > (int64_t)1 << bits)
+        return fe_json_fail(&m, "%lld entries need codes wider than %d bits", (long long)n, bits);
     c->dict.n = (uint32_t)n;
     const struct fe_facts *f = &c->facts;
     if (f->has_range && (f->min < 0 || f->max >= n))
@@ -251,10 +266,10 @@ static int check_column_keys(const struct fe_json *v, enum fe_storage s)
 {
 #define COMMON "name", "type", "nullable", "storage", "width", "facts", "data", "valid"
     switch (s) {
-    case FE_STORE_INT: return fe_json_object(v, COMMON, "base", "factor", NULL);
+    case FE_STORE_INT: return fe_json_object(v, COMMON, "bits", "base", "factor", NULL);
     case FE_STORE_F64:
     case FE_STORE_F32: return fe_json_object(v, COMMON, NULL);
-    case FE_STORE_DICT: return fe_json_object(v, COMMON, "entries", "dict_offsets", "dict_bytes", NULL);
+    case FE_STORE_DICT: return fe_json_object(v, COMMON, "bits", "entries", "dict_offsets", "dict_bytes", NULL);
     case FE_STORE_TEXT: return fe_json_object(v, COMMON, "text_base", "text", NULL);
     }
 #undef COMMON
@@ -285,8 +300,9 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
     HD_TRY(read_storage(v, c));
     HD_TRY(check_column_keys(v, c->storage));
     HD_TRY(read_width(v, c));
+    HD_TRY(read_bits(v, c));
     HD_TRY(read_facts(v, rows, &c->facts));
-    HD_TRY(read_file(v, "data", l, rows * c->width, &files->data));
+    HD_TRY(read_file(v, "data", l, (int64_t)fe_column_bytes(c, rows), &files->data));
     HD_TRY(read_validity(v, c, rows, l, files));
     switch (c->storage) {
     case FE_STORE_INT: return read_int_form(v, c);

@@ -80,6 +80,8 @@ static void put_form(struct writer *w, const struct fe_table_column *c)
     static const char *const names[] = {"int", "f64", "f32", "dict", "text"};
     hd_strbuf_addf(&w->b, ", \"storage\": \"%s\"", names[c->storage]);
     put_int(w, "width", c->width);
+    if (c->bits)
+        put_int(w, "bits", c->bits);
     if (c->storage == FE_STORE_INT) {
         put_i128(w, "base", c->base);
         put_i128(w, "factor", c->factor);

@@ -57,6 +57,7 @@ bool fe_op_nullable(enum fe_op op, int n, const bool *nullable)
     case FE_NULLS_STRICT:
     case FE_NULLS_KLEENE:
     case FE_NULLS_MEMBER: return count(n, nullable, 0, 1) > 0;
+    case FE_NULLS_PARTIAL: return true;
     case FE_NULLS_CASE: return n % 2 == 0 || nullable[n - 1] || count(n, nullable, 1, 2) > 0;
     case FE_NULLS_COALESCE: return count(n, nullable, 0, 1) == n;
     case FE_NULLS_NEVER: return false;
@@ -305,7 +306,7 @@ static void print_case(struct printer *p, const struct fe_expr *e)
 static void print_cast(struct printer *p, const struct fe_expr *e)
 {
     char type[HD_TEXT_MAX];
-    hd_strbuf_adds(p->b, "cast(");
+    hd_strbuf_addf(p->b, "%s(", fe_op_name(e->op));
     print_at(p, e->args[0], L_OR);
     hd_strbuf_addf(p->b, " as %s)", hd_type_text(e->type, type));
 }

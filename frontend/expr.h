@@ -46,6 +46,7 @@ enum fe_syntax {
 /* When the result of an operator is NULL. */
 enum fe_null_rule {
     FE_NULLS_STRICT,   /* if any argument is */
+    FE_NULLS_PARTIAL,  /* if any argument is, and where the operator has no value for them */
     FE_NULLS_KLEENE,   /* three-valued: if all arguments are, and if one is and the others do not decide */
     FE_NULLS_MEMBER,   /* if the first argument is, and if one of the others is and none is equal to it */
     FE_NULLS_CASE,     /* if the value chosen is, or there is none */

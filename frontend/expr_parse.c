@@ -193,9 +193,9 @@ static int parse_type(struct fe_lexer *p, struct hd_type *out)
     return fe_ast_fail(&at, p->err, "expected %s, found %s", fe_type_list, text);
 }
 
-static int parse_cast(struct fe_lexer *p, int pos, struct fe_ast **out)
+static int parse_cast(struct fe_lexer *p, enum fe_op op, int pos, struct fe_ast **out)
 {
-    struct fe_ast *arg, *x = fe_ast_new(p->arena, FE_CAST, p->path, pos);
+    struct fe_ast *arg, *x = fe_ast_new(p->arena, op, p->path, pos);
     HD_TRY(parse_or(p, &arg));
     HD_TRY(need_word(p, "as"));
     HD_TRY(parse_type(p, &x->type));
@@ -333,7 +333,7 @@ static int parse_call_of(struct fe_lexer *p, enum fe_op op, int pos, struct fe_a
 {
     enum fe_syntax s = fe_op_form(op)->syntax;
     if (s == FE_SYNTAX_CAST)
-        return parse_cast(p, pos, out);
+        return parse_cast(p, op, pos, out);
     if (s == FE_SYNTAX_EXTRACT)
         return parse_extract(p, pos, out);
     if (s == FE_SYNTAX_TRUNC)

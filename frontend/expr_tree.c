@@ -174,7 +174,7 @@ static int read_operator(const struct fe_json *v, struct fe_ast **out)
     if (k == FE_DATE_DIFF && fe_json_get(v, "field", &m))
         k = FE_UNITS_BETWEEN;
     struct fe_ast *x = new_node(v, k);
-    if (k == FE_CAST) {
+    if (fe_op_form(k)->syntax == FE_SYNTAX_CAST) {
         HD_TRY(fe_json_object(v, "op", "args", "type", NULL));
         HD_TRY(fe_json_need(v, "type", &m));
         HD_TRY(fe_type_read(&m, &x->type));

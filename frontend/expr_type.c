@@ -476,6 +476,8 @@ static int number_of(struct fe_typing *t, const struct fe_ast *x, struct fe_expr
     struct fe_expr *zero = fe_expr_cast(t->arena, fe_make_int(t, x, 0), x->type);
     struct fe_expr *null = fe_make_literal(t, x, (struct fe_value){.type = x->type, .is_null = true});
     struct fe_expr *unknown = fe_make(t, x, FE_IS_NULL, hd_type_of(HD_BOOL), 1, &truth);
+    if (x->op == FE_TRY_CAST && one->op != FE_LIT) /* decimals without a digit in front of the point */
+        one = null;
     struct fe_expr *branches[] = {truth, one, unknown, null, zero};
     if (truth->op == FE_LIT) {
         *out = truth->value.is_null ? null : truth->value.i ? one : zero;
@@ -497,6 +499,19 @@ static int ft_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr *
         return fe_ast_fail(x, t->err, "there is no cast from %s to %s", hd_type_text(a[0]->type, from),
                            hd_type_text(x->type, to));
     *out = fe_expr_cast(t->arena, a[0], x->type);
+    return 0;
+}
+
+/* NULL where the cast fails. */
+static int ft_TRY_CAST(struct fe_typing *t, const struct fe_ast *x, struct fe_expr **a, struct fe_expr **out)
+{
+    struct fe_expr *cast;
+    struct fe_value none = {.type = x->type, .is_null = true};
+    HD_TRY(ft_CAST(t, x, a, &cast));
+    *out = cast;
+    if ((cast->op != FE_CAST && cast->op != FE_DECODE) || !fe_type_cast_may_fail(a[0]->type, x->type))
+        return 0;
+    *out = a[0]->op == FE_LIT ? fe_make_literal(t, x, none) : fe_make(t, x, FE_TRY_CAST, x->type, 1, a);
     return 0;
 }
 

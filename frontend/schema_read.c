@@ -227,7 +227,7 @@ static const struct fe_table *find_table(const void *set, const char *name)
     return NULL;
 }
 
-static int read_columns(const struct fe_json *v, struct fe_table *t)
+static int read_columns(const struct fe_json *v, bool pack, struct fe_table *t)
 {
     struct fe_json list, m;
     int n;
@@ -235,8 +235,10 @@ static int read_columns(const struct fe_json *v, struct fe_table *t)
     t->cols = HD_NEWN(v->r->arena, struct fe_table_column, n);
     t->ncols = n;
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
-        HD_TRY(fe_json_object(&m, "name", "type", "nullable", NULL));
+        HD_TRY(fe_json_object(&m, "name", "type", "nullable", "packed", NULL));
         HD_TRY(fe_read_column_head(&m, true, &t->cols[m.index]));
+        t->cols[m.index].pack = pack;
+        HD_TRY(fe_json_opt_bool(&m, "packed", &t->cols[m.index].pack));
         t->cols[m.index].facts.nulls = -1;
         t->cols[m.index].facts.distinct = -1;
         t->cols[m.index].facts.max_mult = -1;
@@ -244,7 +246,7 @@ static int read_columns(const struct fe_json *v, struct fe_table *t)
     return fe_check_column_names(&list, t);
 }
 
-static int read_table(const struct fe_json *v, const struct fe_text_format *common, struct fe_schema_table *t)
+static int read_table(const struct fe_json *v, const struct fe_text_format *common, bool pack, struct fe_schema_table *t)
 {
     struct fe_json m;
     HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys", "format", NULL));
@@ -258,7 +260,7 @@ static int read_table(const struct fe_json *v, const struct fe_text_format *comm
                        t->table.name, (long long)t->rows, FE_TABLE_MAX_ROWS);
     t->format = *common;
     HD_TRY(read_format(v, &t->format));
-    HD_TRY(read_columns(v, &t->table));
+    HD_TRY(read_columns(v, pack, &t->table));
     return fe_read_primary_key(v, &t->table);
 }
 
@@ -276,13 +278,15 @@ static int read_schema(const struct fe_json *v, struct fe_schema *s)
     /* As dbgen writes: fields end with '|', no quotes, no header. */
     struct fe_text_format format = {'|', 0, false, true, ""};
     struct fe_json list, m;
+    bool pack = false;
     int n;
-    HD_TRY(fe_json_object(v, "tables", "format", NULL));
+    HD_TRY(fe_json_object(v, "tables", "format", "packed", NULL));
+    HD_TRY(fe_json_opt_bool(v, "packed", &pack));
     HD_TRY(read_format(v, &format));
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &n));
     s->tables = HD_NEWN(v->r->arena, struct fe_schema_table, n);
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(read_table(&m, &format, &s->tables[s->ntables++]));
+        HD_TRY(read_table(&m, &format, pack, &s->tables[s->ntables++]));
     HD_TRY(fe_check_table_names(&list, n, get_table, s));
     return read_all_foreign_keys(&list, s);
 }

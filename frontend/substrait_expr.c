@@ -129,11 +129,10 @@ static int cast(struct sub *t, const struct fe_json *v, struct sub_scope *s, str
     const char *name;
     HD_TRY(fe_json_need(v, "type", &type));
     HD_TRY(fe_json_need(v, "input", &input));
-    if (strcmp(sub_text(v, "failureBehavior"), "FAILURE_BEHAVIOR_RETURN_NULL") == 0)
-        return sub_refuse(t, v, "casts that give NULL where they fail are not supported");
+    bool null = strcmp(sub_text(v, "failureBehavior"), "FAILURE_BEHAVIOR_RETURN_NULL") == 0;
     HD_TRY(sub_type(t, &type, &name));
     HD_TRY(sub_expr(t, &input, s, &x));
-    *out = sub_call(t, "cast", x, NULL);
+    *out = sub_call(t, null ? "try_cast" : "cast", x, NULL);
     fe_put(*out, "type", fe_make_string(t->arena, name));
     return 0;
 }

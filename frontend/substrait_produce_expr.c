@@ -29,12 +29,14 @@ static int parameter(struct sp *p, const struct fe_expr *e, struct cJSON **out)
     return 0;
 }
 
-static struct cJSON *cast_to(struct sp *p, struct cJSON *type, struct cJSON *x)
+static const char RAISES[] = "FAILURE_BEHAVIOR_THROW_EXCEPTION";
+
+static struct cJSON *cast_to(struct sp *p, struct cJSON *type, struct cJSON *x, const char *failure)
 {
     struct cJSON *out = fe_make_object(p->arena), *cast = fe_make_object(p->arena);
     fe_put(cast, "type", type);
     fe_put(cast, "input", x);
-    fe_put(cast, "failureBehavior", fe_make_string(p->arena, "FAILURE_BEHAVIOR_THROW_EXCEPTION"));
+    fe_put(cast, "failureBehavior", fe_make_string(p->arena, failure));
     fe_put(out, "cast", cast);
     return out;
 }
@@ -48,7 +50,7 @@ static int cast(struct sp *p, const struct fe_expr *e, int first, struct cJSON *
     if (e->saturate && from.kind == HD_DECIMAL && e->type.precision - e->type.scale < from.precision - from.scale)
         return 0;
     HD_TRY(sp_type(p, e->type, e->nullable, e->path, &type));
-    *out = cast_to(p, type, *out);
+    *out = cast_to(p, type, *out, e->op == FE_CAST ? RAISES : "FAILURE_BEHAVIOR_RETURN_NULL");
     return 0;
 }
 
@@ -180,7 +182,7 @@ static int moved(struct sp *p, const struct fe_expr *e, int first, struct cJSON 
     if (!widens)
         return 0;
     HD_TRY(sp_type(p, e->type, e->nullable, e->path, &type));
-    *out = cast_to(p, type, *out);
+    *out = cast_to(p, type, *out, RAISES);
     return 0;
 }
 
@@ -223,7 +225,7 @@ int sp_expr(struct sp *p, const struct fe_expr *e, int first, struct cJSON **out
         return sp_literal(p, &e->value, e->path, out);
     if (e->op == FE_PARAM)
         return parameter(p, e, out);
-    if (e->op == FE_CAST)
+    if (e->op == FE_CAST || e->op == FE_TRY_CAST)
         return cast(p, e, first, out);
     if (e->op == FE_IN)
         return in(p, e, first, out);

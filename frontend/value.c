@@ -309,6 +309,29 @@ bool fe_type_castable(struct hd_type from, struct hd_type to)
                                        : false;
 }
 
+/* Of exact numbers: unless all digits of one fit the other. */
+static bool digits_may_fail(struct hd_type from, struct hd_type to)
+{
+    int up = (to.kind == HD_DECIMAL ? to.scale : 0) - (from.kind == HD_DECIMAL ? from.scale : 0);
+    int digits = from.kind == HD_DECIMAL ? from.precision : from.kind == HD_INT32 ? 10 : 19;
+    return up < 0 || to.kind != HD_DECIMAL || to.precision < digits + up;
+}
+
+bool fe_type_cast_may_fail(struct hd_type from, struct hd_type to)
+{
+    if (hd_type_eq(from, to))
+        return false;
+    if (hd_type_is_text(from) || hd_type_is_text(to))
+        return to.kind != HD_BINARY && (from.kind == HD_BINARY || to.kind != HD_STRING);
+    if (!hd_type_is_num(from))
+        return false;
+    if (hd_type_is_float(to))
+        return from.kind == HD_FLOAT64 && to.kind == HD_FLOAT32;
+    if (from.kind == HD_INT32 && to.kind == HD_INT64)
+        return false;
+    return hd_type_is_float(from) || digits_may_fail(from, to);
+}
+
 /* v * 10^(to - from), rounded half away from zero when digits are lost. */
 static bool rescale(hd_i128 v, int from, int to, hd_i128 *out)
 {

@@ -30,6 +30,8 @@ void fe_value_text(struct hd_strbuf *b, const struct fe_value *v);
 
 /* Whether the language has a cast between the types at all. */
 bool fe_type_castable(struct hd_type from, struct hd_type to);
+/* Whether the cast between two such types fails for some value of the first. */
+bool fe_type_cast_may_fail(struct hd_type from, struct hd_type to);
 /* Casts a value; false if it does not fit or the text is bad (at run time: an error). */
 bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type to, struct fe_value *out);
 /* Casts without any loss: the value compares equal to the original. */

@@ -190,6 +190,11 @@ HEDDLE_API void heddle_context_free(heddle_context *c);
 HEDDLE_API int heddle_context_busy(heddle_context *c);
 /* JSON text about devices, NVRTC and the process that compiles with it, LLVM, cache. */
 HEDDLE_API int heddle_context_info(heddle_context *c, char **json, heddle_error **err);
+/* Compiles what queries on a GPU have in common into the cache: the fixed kernels, and the libraries that kernels are
+ * linked with. arch: "sm_90" and so on, which needs no GPU; NULL: that of the context's GPU. JSON text: {"architecture",
+ * "compiled", "found" (there already), "ms", "cache_dir"}. USER: arch is no architecture of NVRTC's, or there is no cache;
+ * RESOURCE: no NVRTC, no GPU, the cache keeps nothing; TOOL: NVRTC fails. */
+HEDDLE_API int heddle_context_warm(heddle_context *c, const char *arch, char **json, heddle_error **err);
 
 /* ---- Databases ------------------------------------------------------------------------- */
 typedef struct heddle_database heddle_database;
@@ -212,12 +217,17 @@ HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, 
 HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                        int compute_facts, heddle_error **err);
 /* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device type CPU: as
- * heddle_database_register, without facts. CUDA, of the context's device: its columns are used where they lie, without a
- * copy, by plans on backend cuda alone; the producer's event is waited for. Formats "i" "l" "f" "g" "d:p,s" "tdD" "tsu:"
- * "ttu", offset 0, values at a multiple of 8 times their width (what CUDA allocates is). Values are checked as others
- * are, by a query. The memory is read until the table is dropped or the database freed. */
+ * heddle_database_register, without facts. CUDA, of the context's device, for plans on backend cuda alone; the producer's
+ * event is waited for. All from offset 0. Formats "i" "l" "f" "g" "d:p,s" "tdD" "tsu:" "ttu" are used where they lie,
+ * without a copy: values at a multiple of 8 times their width (what CUDA allocates is). "u" "U" "z" "Z": the bytes are used
+ * where they lie, 4 bytes a row are made of the offsets. "b": becomes a byte a row. Indices of a dictionary of strings: 4
+ * bytes a row, and the dictionary is read by the host. Values are checked as others are, on the device. The memory is
+ * read until the table is dropped or the database freed. */
 HEDDLE_API int heddle_database_register_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
                                                struct ArrowDeviceArray *array, heddle_error **err);
+/* The same, in the place of a registered table of this name, as heddle_database_replace. */
+HEDDLE_API int heddle_database_replace_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
+                                              struct ArrowDeviceArray *array, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */
 HEDDLE_API int heddle_database_table_count(heddle_database *db);

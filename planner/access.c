@@ -60,7 +60,7 @@ static void add_row(struct accesses *a, int state, int row_slot, int counter, do
 
 static double field_bytes(const struct rt_field *f)
 {
-    return rt_phys_size(f->phys) + (f->valid_offset >= 0);
+    return rt_field_size(f) + (f->valid_offset >= 0);
 }
 
 static void add_field(struct accesses *a, const struct pl_step *s, int counter)
@@ -352,4 +352,11 @@ void pl_seal_accesses(struct ctx *c, const struct pl_pipeline *q)
     q->spec->accesses = HD_NEWN(c->a, struct rt_access, a.v.n);
     for (int i = 0; i < a.v.n; i++)
         q->spec->accesses[i] = a.v.v[i].x;
+}
+
+void pl_access_atomics(const struct pl_pipeline *q, const struct rt_state *st)
+{
+    struct rt_access *groups = q->spec->naccesses ? &q->spec->accesses[q->spec->naccesses - 1] : NULL;
+    if (groups && groups->kind == RT_ACCESS_UPDATE)
+        groups->atomics = q->sink.nouts - st->nkeys;
 }

@@ -5,6 +5,7 @@
 
 #include "planner/agg.h"
 #include "planner/build.h"
+#include "planner/cost.h"
 #include "planner/handle.h"
 #include "planner/key_pack.h"
 #include "planner/lower_expr.h"
@@ -72,6 +73,7 @@ static bool sum_width(struct ctx *c, const struct agg_item *a, double rows, stru
 struct acc {
     int field, high; /* high: of the values' high words, -1 none */
     struct pl_range range, high_range;
+    struct pl_val value; /* that a field alone sums up, as it comes; not of halves */
     bool unchecked;
     bool counts; /* not 0 in any group that has a row */
 };
@@ -82,7 +84,7 @@ struct target {
     int state;
     struct pl_sink *sink;
     bool grouped;
-    double max_rows;
+    double max_rows; /* of a group */
 };
 
 static const enum rt_merge merge_of[] = {
@@ -146,6 +148,7 @@ static int add_sum(struct open_pipeline *p, const struct target *t, const struct
         add_halves(t, a, v, out);
         return 0;
     }
+    out->value = v;
     out->counts = !v.nullable && v.range.known && v.range.lo > 0;
     out->field = add_sum_of(t, a, "sum", v, &out->range);
     out->unchecked = leaves_type(&sum, a->type);
@@ -175,6 +178,7 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
         v = (struct pl_val){.phys = RT_I64};
         v.range = (struct pl_range){true, 0, t->max_rows < 9e18 ? (hd_i128)t->max_rows : INT64_MAX};
+        out->value = v;
     }
     out->range = v.range;
     out->counts = a->fn == FE_AGG_COUNT_STAR;
@@ -215,12 +219,58 @@ static void add_key(struct ctx *c, struct pl_sink *k, struct pl_val v)
 static void choose_presence(struct rt_state *st, const struct acc *accs, int n)
 {
     for (int i = 0; i < n && st->kind == RT_STATE_AGG_DENSE && !st->presence; i++)
-        if (accs[i].counts && st->fields[accs[i].field].phys == RT_I64)
+        if (accs[i].counts && (st->fields[accs[i].field].phys == RT_I64 || st->fields[accs[i].field].phys == RT_I32))
             st->presence = 1 + accs[i].field;
 }
 
-static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct stream *s, struct stage *g, struct acc *accs,
-                      struct kept *any)
+/* A field that is an int64 and never is outside 32 bits, whatever rows a group has. */
+static bool fits_word(const struct rt_state *st, const struct acc *a)
+{
+    const struct rt_field *f = &st->fields[a->field];
+    bool sum = st->merge[a->field] == RT_MERGE_SUM && f->phys == RT_I64 && a->high < 0;
+    return sum && a->range.known && lx_narrowest(a->range) == RT_I32;
+}
+
+static int as_word(struct ctx *c, struct pl_val v)
+{
+    lx_as_phys(c, &v, RT_I32);
+    return v.expr;
+}
+
+/* Sums of dense groups in as few bytes as facts ask for, where rows become shorter: beyond the caches an addition costs a
+ * multiple (docs/performance.md, what memory of a GPU gives). Few groups are in registers, or each thread has them in
+ * words. Fewer than four bytes are unsigned; they are for groups that a block does not keep to itself, because there
+ * lanes whose groups share a word would wait for each other. */
+static void narrow_sums(const struct target *t, const struct acc *accs, int n)
+{
+    struct rt_state *st = &t->c->states.v[t->state], wide = *st;
+    if (st->range <= HDD_LANE_GROUPS)
+        return;
+    bool bytes = st->range * sizeof(int32_t) > PL_BLOCK_GROUPS_BYTES;
+    wide.fields = hd_dup(t->c->a, st->fields, sizeof *st->fields * (size_t)st->nfields);
+    for (int i = 0; i < n; i++) {
+        const struct acc *a = &accs[i];
+        struct rt_field *f = &st->fields[a->field];
+        if (!fits_word(st, a))
+            continue;
+        f->phys = RT_I32;
+        if (bytes && f->valid_offset < 0 && a->value.range.known && a->value.range.lo >= 0)
+            f->bytes = a->range.hi <= UINT8_MAX ? 1 : a->range.hi <= UINT16_MAX ? 2 : 0;
+    }
+    pb_state_layout(t->c, t->state);
+    if (st->stride >= wide.stride) {
+        *st = wide;
+        return;
+    }
+    for (int k = 0; k < t->sink->nouts; k++) {
+        struct pl_out *o = &t->sink->outs[k];
+        for (int i = 0; i < n && o->fn == FE_AGG_SUM && st->fields[o->field].phys == RT_I32; i++)
+            if (accs[i].field == o->field)
+                o->expr = as_word(t->c, accs[i].value);
+    }
+}
+
+static int stage_sink(struct ctx *c, struct open_pipeline *p, struct stage *g, struct acc *accs, struct kept *any)
 {
     const struct pl_grouping *d = g->d;
     g->kv = HD_NEWN(c->a, struct pl_val, d->nkept + 1);
@@ -236,6 +286,7 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     k->state = st;
     k->clustered = d->clustered && p->spec.source == RT_SOURCE_TABLE; /* rows that were kept have lost the order */
     k->atomic = d->shared;
+    k->group_rows = d->max_rows;
     k->kind = sink_of(d->kind);
     c->states.v[st].word = d->word;
     if (d->word)
@@ -243,7 +294,7 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     for (int i = 0; i < d->nkept && d->kind == RT_STATE_AGG_HASH && !d->word; i++)
         add_key(c, k, g->kv[i]);
     c->states.v[st].nkeys = d->word ? 1 : d->kind == RT_STATE_AGG_HASH ? d->nkept : 0;
-    struct target t = {c, st, k, d->nkept > 0, s->max_rows};
+    struct target t = {c, st, k, d->nkept > 0, d->max_rows};
     for (int i = 0; i < g->naggs; i++)
         HD_TRY(add_item(p, &t, &g->aggs[i], &accs[i]));
     choose_presence(&c->states.v[st], accs, g->naggs);
@@ -254,6 +305,7 @@ static int stage_sink(struct ctx *c, struct open_pipeline *p, const struct strea
     c->states.v[st].shared = d->shared;
     if (d->kind == RT_STATE_AGG_DENSE) {
         c->states.v[st].range = d->pack.range;
+        narrow_sums(&t, accs, g->naggs);
         k->index = pack_index(c, &d->pack, g->kv);
         if (d->shared)
             k->a_rows = pb_arg_state(c, RT_ARG_STATE_ROWS, st, 0);
@@ -383,7 +435,7 @@ int run_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *o
     if (g->d->parts.probe)
         HD_TRY(store_parts(c, s, g));
     struct open_pipeline *p = pipeline_of(c, s);
-    HD_TRY(stage_sink(c, p, s, g, accs, &any));
+    HD_TRY(stage_sink(c, p, g, accs, &any));
     int st = p->sink.state;
     pb_end(c, p, true);
     HD_TRY(stage_output(c, g, st, accs, &any, out, key_out, agg_out));

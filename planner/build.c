@@ -344,9 +344,9 @@ void pb_drop_state(struct ctx *c, int state)
 void pb_state_layout(struct ctx *c, int state)
 {
     struct rt_state *s = &c->states.v[state];
-    int at = rt_state_head(s), align = 8, first = s->word;
+    int at = rt_state_head(s), align = rt_state_align(s), first = s->word;
     bool flag = at == 1;
-    static const int sizes[] = {16, 8, 4, 1};
+    static const int sizes[] = {16, 8, 4, 2, 1};
     if (flag) { /* the flag shares its word with small fields: place those first */
         for (int i = 0; i < s->nfields; i++)
             if (s->fields[i].valid_offset >= 0)
@@ -356,14 +356,12 @@ void pb_state_layout(struct ctx *c, int state)
         s->fields[0].offset = 0;
         at = rt_phys_size(s->fields[0].phys);
     }
-    for (int k = 0; k < 4; k++)
+    for (size_t k = 0; k < HD_COUNT(sizes); k++)
         for (int i = first; i < s->nfields; i++) {
-            int size = rt_phys_size(s->fields[i].phys);
+            int size = rt_field_size(&s->fields[i]);
             int al = size > 8 && s->fields[i].phys == RT_STR ? 8 : size;
             if (size != sizes[k])
                 continue;
-            if (al == 16)
-                align = 16;
             at = (int)hd_align_up((size_t)at, (size_t)al);
             s->fields[i].offset = at;
             at += size;
@@ -372,7 +370,7 @@ void pb_state_layout(struct ctx *c, int state)
         for (int i = 0; i < s->nfields; i++)
             if (s->fields[i].valid_offset >= 0)
                 s->fields[i].valid_offset = at++;
-    s->stride = (int)hd_align_up((size_t)HD_MAX(at, 8), (size_t)align);
+    s->stride = (int)hd_align_up((size_t)HD_MAX(at, 1), (size_t)align);
 }
 
 struct open_pipeline *pb_pipeline(struct ctx *c, enum rt_source_kind k, const char *path)

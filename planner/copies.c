@@ -60,7 +60,7 @@ static bool add_out(struct copier *k, const struct pl_out *o)
     if (!s || !has_rows(&k->c->states.v[s->state]))
         return false;
     const struct rt_field *from = &k->c->states.v[s->state].fields[s->field];
-    if (from->phys != to->phys || (from->valid_offset >= 0) != (to->valid_offset >= 0) ||
+    if (from->phys != to->phys || from->bytes || (from->valid_offset >= 0) != (to->valid_offset >= 0) ||
         e->nullable != (from->valid_offset >= 0))
         return false;
     add_range(k, s->state, s->row_slot, s->a_rows, from->offset, to->offset, rt_phys_size(to->phys));

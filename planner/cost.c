@@ -102,6 +102,13 @@ double pl_cost_foreign_key(double children, bool scattered, int columns, double 
     return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
 }
 
+double pl_cost_children(double table_rows, double children, bool scattered, int columns, double probe)
+{
+    enum { NS_FAR = 20, FAR_ROWS = 1 << 20 };
+    double far = scattered && table_rows >= FAR_ROWS ? probe * children * columns * NS_FAR : 0;
+    return pl_cost_foreign_key(children, scattered, columns, probe) + far;
+}
+
 /* A search of children that are neighbours: the lookup of their parent, and halvings. */
 double pl_cost_child(double children, double probe)
 {
@@ -138,6 +145,13 @@ double pl_cost_extremes_reduced(double scanned, double build, double probe, doub
 {
     double share = HD_MIN(1, probe / keys);
     return scanned * NS_SCAN + probe * NS_LOOKUP + probe * NS_KEEP + build * NS_TEST + build * share * NS_GROUP;
+}
+
+/* Few groups may be dense, which costs half as much. */
+bool pl_worth_reducing(double rows, double groups, double share, double scanned)
+{
+    double ns = groups < NEAR_ROWS ? NS_GROUP / 2 : NS_GROUP;
+    return rows * (1 - share) * ns > pl_cost_build(scanned, scanned * share, rows);
 }
 
 /* ---- tiers of code on a CPU ---- */

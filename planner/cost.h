@@ -19,6 +19,9 @@ double pl_cost_key_index(double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
  * read is a miss of its own where the child rows are scattered. */
 double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
+/* The same, where scattered children of a table that no cache holds cost more: for joins that a plan leaves to the planner,
+ * which decides between the index and a scan of all rows by it. */
+double pl_cost_children(double table_rows, double children, bool scattered, int columns, double probe);
 /* A search among so many children of a parent, which are sorted. */
 double pl_cost_child(double children, double probe);
 /* A binary search per probe row in a sorted column of a table, from where the row before ended if they come in its order;
@@ -51,6 +54,10 @@ double pl_cost_sink(double rows, bool hashed);
 bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
+
+/* Whether a semi join that leaves `share` of the rows that are grouped into so many groups, and is made by scanning
+ * `scanned` rows, costs less than grouping the others. */
+bool pl_worth_reducing(double rows, double groups, double share, double scanned);
 
 /* Grouping the whole build side by key, and only those rows whose key some probe row has. */
 double pl_cost_extremes(double scanned, double build, double probe);
@@ -100,6 +107,10 @@ bool pl_agg_shared_fits(double bytes, double rows);
 #define PL_FREQUENT_SHARE (1.0 / 8192)
 #define PL_CACHED_SHARE   (1.0 / 64)
 #define PL_RUN_SHARE      0.5
+/* Groups of so few rows are never a crowd at one place, which takes their additions in 0.2 us. */
+enum { PL_APART_ROWS = 256 };
+/* Dense groups that a block can have in shared memory (places.def), and a core of a CPU in its first cache. */
+enum { PL_BLOCK_GROUPS_BYTES = 32768 };
 /* Share of a scan's rows that must reach its end for rows to stay where the tile has them: from there on nearly
  * all of a column's sectors are read anyway. */
 #define PL_IN_PLACE_SHARE 0.4

@@ -171,6 +171,7 @@ struct ctx {
     HD_VEC(struct dict_map) maps;
     int stamp;     /* of the last walk over handles */
     HD_VEC(struct order_told) told; /* of joins whose order was looked at */
+    HD_VEC(struct order_counted) counted; /* nodes of which samples tell more than facts */
     struct est_node *est; /* [node id]: estimates made so far */
     bool **need; /* [node id][output column]: asked for by somebody above */
     bool *ordered; /* [node id]: the result shows this node's row order */

@@ -36,6 +36,8 @@ static bool is_string_work(const struct fe_expr *e)
         return true;
     if (e->op == FE_CAST && hd_type_is_text(e->type) != hd_type_is_text(e->args[0]->type))
         return true;
+    if (e->op == FE_TRY_CAST && hd_type_is_text(e->args[0]->type))
+        return true;
     for (int i = 0; i < e->nargs; i++)
         if (is_string_work(e->args[i]))
             return true;
@@ -49,7 +51,8 @@ static bool is_strict(const struct fe_expr *e)
     for (int i = 0; i < e->nargs; i++)
         strict += is_strict(e->args[i]);
     switch (fe_op_form(e->op)->nulls) {
-    case FE_NULLS_STRICT: return strict > 0;
+    case FE_NULLS_STRICT:
+    case FE_NULLS_PARTIAL: return strict > 0;
     case FE_NULLS_KLEENE: return strict == e->nargs;
     case FE_NULLS_MEMBER: return is_strict(e->args[0]);
     case FE_NULLS_CASE:

@@ -4,6 +4,7 @@
 
 #include "planner/estimate.h"
 
+#include "frontend/value.h"
 #include "planner/handle.h"
 #include "planner/need.h"
 #include "planner/range.h"
@@ -31,29 +32,6 @@ static bool length_may_fail(const struct fe_expr *e)
     return !left_out && !(last->op == FE_LIT && !last->value.is_null && last->value.i >= 0);
 }
 
-/* Of exact numbers: unless all digits of one fit the other. */
-static bool digits_may_fail(struct hd_type from, struct hd_type to)
-{
-    struct pl_range a = range_of_type(from), b = range_of_type(to);
-    int up = (to.kind == HD_DECIMAL ? to.scale : 0) - (from.kind == HD_DECIMAL ? from.scale : 0);
-    int digits = from.kind == HD_DECIMAL ? from.precision : from.kind == HD_INT32 ? 10 : 19;
-    return !a.known || !b.known || up < 0 || to.kind != HD_DECIMAL || to.precision < digits + up;
-}
-
-static bool cast_may_fail(const struct fe_expr *e)
-{
-    struct hd_type f = e->args[0]->type, t = e->type;
-    if (e->saturate || hd_type_is_text(t) || (f.kind == HD_DATE && t.kind == HD_TIMESTAMP) || hd_type_eq(f, t))
-        return false;
-    if (f.kind == HD_TIME || (f.kind == HD_TIMESTAMP && t.kind == HD_TIME))
-        return false;
-    if (hd_type_is_float(t))
-        return f.kind == HD_STRING || (f.kind == HD_FLOAT64 && t.kind == HD_FLOAT32);
-    if (f.kind == HD_INT32 && t.kind == HD_INT64)
-        return false;
-    return f.kind == HD_STRING || hd_type_is_float(f) || digits_may_fail(f, t);
-}
-
 /* A logical expression may raise; widths are not known yet, so arithmetic on exact numbers is
  * taken at its type's word: it may. Casts between numbers likewise, unless they only widen. */
 bool lx_may_fail(const struct fe_expr *e)
@@ -69,7 +47,7 @@ bool lx_may_fail(const struct fe_expr *e)
         return e->type.kind == HD_INT64 || (e->type.kind == HD_DECIMAL && e->type.precision == HD_DEC_MAX);
     case FE_FAILS_LENGTH: return length_may_fail(e);
     case FE_FAILS_SHIFT: return shift_may_fail(e);
-    case FE_FAILS_CAST: return cast_may_fail(e);
+    case FE_FAILS_CAST: return !e->saturate && fe_type_cast_may_fail(e->args[0]->type, e->type);
     }
     HD_BUG("failures of operator %d", (int)e->op);
 }

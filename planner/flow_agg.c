@@ -2,6 +2,7 @@
 #include "planner/flow_agg.h"
 
 #include "planner/agg.h"
+#include "planner/cost.h"
 #include "planner/dict_map.h"
 #include "planner/flow_fold.h"
 #include "planner/flow_join.h"
@@ -77,9 +78,24 @@ static bool is_clustered(const struct stream *s, const struct stage *g)
     return f->known && f->nulls == 0 && (f->clustered || f->sorted || f->unique);
 }
 
+/* Rows of one group at most: those of the most frequent value of a key column, where no row of its table comes twice. */
+static double max_per_group(const struct stream *s, const struct stage *g)
+{
+    double max = s->max_rows;
+    for (int i = 0; i < g->d->nkept; i++) {
+        const struct handle *k = g->kept[i];
+        if (k->kind != H_COLUMN || k->row != s->unique_row || k->row->row_nullable)
+            continue;
+        const struct fe_facts *f = &k->table->cols[k->column].facts;
+        if (f->known && f->max_mult >= 0 && f->nulls == 0) /* which count no NULLs */
+            max = HD_MIN(max, (double)HD_MAX(f->max_mult, 1));
+    }
+    return max;
+}
+
 /* ---- states ------------------------------------------------------------------------------------------ */
 
-static int all_sharable(struct ctx *c, const struct stream *s, const struct stage *g, bool *sharable)
+static int all_sharable(struct ctx *c, const struct stage *g, bool *sharable)
 {
     *sharable = false;
     for (int i = 0; i < g->naggs; i++) {
@@ -92,30 +108,43 @@ static int all_sharable(struct ctx *c, const struct stream *s, const struct stag
         if (a->high)
             return 0;
         HD_TRY(known_value(c, a->arg, &v));
-        if (v.type.kind == HD_FLOAT64 || !sum_known(a, s->max_rows, &v) || v.phys != RT_I64)
+        if (v.type.kind == HD_FLOAT64 || !sum_known(a, g->d->max_rows, &v) || v.phys != RT_I64)
             return 0;
     }
     *sharable = !g->nany;
     return 0;
 }
 
-static int stride_guess(const struct stage *g)
+/* Groups that are counted and nothing else: as agg_stage.c makes their rows. */
+static int counts_guess(const struct stage *g, double range)
 {
-    return 8 + 8 * (g->naggs + g->nany) + 8;
+    bool many = range * sizeof(int32_t) > PL_BLOCK_GROUPS_BYTES;
+    int bytes = many && g->d->max_rows <= UINT8_MAX ? 1 : many && g->d->max_rows <= UINT16_MAX ? 2 : 4;
+    bool counts = range > HDD_LANE_GROUPS && g->naggs > 0 && g->nany == 0 && g->d->max_rows <= INT32_MAX;
+    for (int i = 0; i < g->naggs; i++)
+        counts &= g->aggs[i].fn == FE_AGG_COUNT_STAR;
+    return counts ? bytes * g->naggs : 0;
+}
+
+static int stride_guess(const struct stage *g, double range)
+{
+    int counts = counts_guess(g, range);
+    return counts ? counts : 8 + 8 * (g->naggs + g->nany) + 8;
 }
 
 static int choose_groups(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_grouping *d)
 {
     bool packed = pack_keys(c, g->kv, d->nkept, true, &d->pack);
+    double range = packed ? (double)d->pack.range : 0;
     struct pl_group_facts f = {.nkeys = g->nkeys,
                                .nkept = d->nkept,
                                .packed = packed,
-                               .range = packed ? (double)d->pack.range : 0,
-                               .row_bytes = stride_guess(g),
+                               .range = range,
+                               .row_bytes = stride_guess(g, range),
                                .rows = s->est,
                                .clustered = d->clustered};
     if (pl_shared_groups_pay(c, &f))
-        HD_TRY(all_sharable(c, s, g, &f.sharable));
+        HD_TRY(all_sharable(c, g, &f.sharable));
     HD_TRY(flow_fold_facts(c, s, g, &f.fold));
     pl_choose_groups(c, g->node, &f, d);
     if (d->kind != RT_STATE_AGG_HASH || d->fold)
@@ -141,6 +170,7 @@ static int plan_grouping(struct ctx *c, const struct stream *s, struct stage *g,
     }
     d->groups = HD_MIN(d->groups, s->est);
     d->clustered = is_clustered(s, g);
+    d->max_rows = max_per_group(s, g);
     return choose_groups(c, s, g, d);
 }
 
@@ -213,7 +243,7 @@ static int flow_stage(struct ctx *c, struct stream *s, struct stage *g, struct s
         anyh[i]->val.nullable |= anyh[i]->kind == H_FIELD; /* until a row has stored it */
     stage_restore(c, g, anyh, key_out);
     for (int i = 0; i < g->naggs; i++)
-        agg_out[i] = known_item(c, &g->aggs[i], s->max_rows, row, g->nkeys > 0);
+        agg_out[i] = known_item(c, &g->aggs[i], d->max_rows, row, g->nkeys > 0);
     stage_unique(c, g, key_out, out);
     return 0;
 }
@@ -221,8 +251,7 @@ static int flow_stage(struct ctx *c, struct stream *s, struct stage *g, struct s
 /* ---- aggregates --------------------------------------------------------------------------------------- */
 
 /* What the first grouping of two hands to the second; sums beyond 128 bits are two. */
-static int known_parts(struct ctx *c, const struct stage *g, const struct stream *s, struct handle *const *agg,
-                       struct part *parts)
+static int known_parts(struct ctx *c, const struct stage *g, struct handle *const *agg, struct part *parts)
 {
     for (int i = 0; i < g->naggs; i++) {
         const struct agg_item *a = &g->aggs[i];
@@ -231,7 +260,7 @@ static int known_parts(struct ctx *c, const struct stage *g, const struct stream
         if (a->fn != FE_AGG_SUM)
             continue;
         HD_TRY(known_value(c, a->arg, &v));
-        bool fits = sum_known(a, s->max_rows, &v);
+        bool fits = sum_known(a, g->d->max_rows, &v);
         parts[i].high = fits ? NULL : agg[i];
         agg[i]->sum = NULL;
         agg[i]->val = (struct pl_val){
@@ -253,7 +282,7 @@ static int flow_distinct(struct ctx *c, struct pl_node *n, struct agg_plan *one,
     struct stage g = {
         .node = n, .nkeys = nk + 1, .keys = k1, .naggs = one->nitems, .aggs = one->items, .path = n->path};
     HD_TRY(flow_stage(c, s, &g, &groups, out, agg));
-    HD_TRY(known_parts(c, &g, s, agg, parts));
+    HD_TRY(known_parts(c, &g, agg, parts));
     n->u.agg.groupings[0] = g.d;
     memcpy(keys, out, sizeof *keys * (size_t)nk);
     agg_plan_second(c, one, parts, out[nk], two, map);

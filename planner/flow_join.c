@@ -80,10 +80,30 @@ static void set_null_equal(struct ctx *c, const struct join *j, struct pl_table 
     d->null_equal[key] = true;
 }
 
+/* At the smallest scale, if that is asked for. */
+static int set_scale(struct ctx *c, struct join *j, struct built *t, struct pl_table *d, int key)
+{
+    int scale;
+    HD_TRY(join_scale(c, t->bkeys[key], j->pk[key], &scale));
+    if (scale < 0)
+        return 0;
+    if (!d->scale) {
+        d->scale = HD_NEWN(c->a, int, t->nkeys);
+        for (int i = 0; i < t->nkeys; i++)
+            d->scale[i] = -1;
+    }
+    d->scale[key] = scale;
+    t->bkeys[key] = join_at_scale(c, t->bkeys[key], scale, true);
+    j->pk[key] = join_at_scale(c, j->pk[key], scale, true);
+    return 0;
+}
+
 static int key_values(struct ctx *c, struct join *j, const struct stream *b, struct built *t, struct pl_table *d,
-                      bool *ints)
+                      bool scaled, bool *ints)
 {
     *ints = true;
+    d->scale = NULL;
+    d->null_equal = NULL;
     t->bkeys = HD_NEWN(c->a, struct handle *, t->nkeys + 1);
     t->bv = HD_NEWN(c->a, struct pl_val, t->nkeys + 1);
     j->pk = HD_NEWN(c->a, struct handle *, t->nkeys + 1);
@@ -93,6 +113,8 @@ static int key_values(struct ctx *c, struct join *j, const struct stream *b, str
         j->pk[i] = h_plain(h_expr(c, j->d->pkeys[i], j->s.cols));
         map_plan(c, j->node, b->cols, j->d->bkeys[i], b->est);
         map_plan(c, j->node, j->s.cols, j->d->pkeys[i], j->s.est);
+        if (scaled)
+            HD_TRY(set_scale(c, j, t, d, i));
         HD_TRY(known_value(c, t->bkeys[i], &t->bv[i]));
         HD_TRY(known_value(c, j->pk[i], &p));
         set_null_equal(c, j, d, i, t->bv[i].nullable && p.nullable);
@@ -118,25 +140,40 @@ static void estimate_matches(struct ctx *c, const struct join *j, const struct b
                                 est_skew(c, j->d->tprobe, j->d->tbuild, j->d->nkeys, j->d->pkeys, j->d->bkeys, rows);
 }
 
-static int choose_table(struct ctx *c, struct join *j, const struct built *t, struct pl_table *d, bool packed,
-                        double rows)
+static int choose_table(struct ctx *c, const struct join *j, const struct pl_table_facts *f, struct pl_table *d)
 {
-    bool all_rows = j->kind == FE_FULL;
-    d->kind = pl_choose_table(c, j->node,
-                              &(struct pl_table_facts){.packed = packed,
-                                                       .range = packed ? (double)d->pack.range : 0,
-                                                       .rows = rows,
-                                                       .kept = t->kept.n,
-                                                       .unique = d->unique,
-                                                       .existence = d->existence,
-                                                       .all_rows = all_rows,
-                                                       .null_equal = d->null_equal != NULL,
-                                                       .strategy = j->d->strategy});
+    for (int i = 0; d->scale && i < j->d->nkeys; i++)
+        if (d->scale[i] >= 0)
+            join_tell_scale(c, j->node, j->d->bkeys[i]->type.scale, d->scale[i]);
+    d->kind = pl_choose_table(c, j->node, f);
     if (j->d->strategy == FE_DIRECT && d->kind == RT_STATE_HASH)
         return HD_FAIL(c->err, USER, j->node->path,
                        "strategy direct needs integer keys of a known range "
                        "on both sides, small enough for tables of 1 GB%s",
-                       all_rows ? " and does not serve full joins" : "");
+                       f->all_rows ? " and does not serve full joins" : "");
+    return 0;
+}
+
+/* Keys at a smaller scale than their own (scaled), or at that. */
+static int table_facts(struct ctx *c, struct join *j, const struct stream *b, struct built *t, struct pl_table *d,
+                       bool scaled, struct pl_table_facts *f)
+{
+    bool ints;
+    HD_TRY(key_values(c, j, b, t, d, scaled, &ints));
+    d->unique = keys_unique(c, b, t->bkeys, t->nkeys);
+    d->max_per_key = max_per_key(b, t);
+    bool packed = ints && pack_keys(c, t->bv, t->nkeys, false, &d->pack);
+    d->same = same_columns(c, j, b, t);
+    join_kept(c, j, b, t);
+    *f = (struct pl_table_facts){.packed = packed,
+                                 .range = packed ? (double)d->pack.range : 0,
+                                 .rows = b->est,
+                                 .kept = t->kept.n,
+                                 .unique = d->unique,
+                                 .existence = d->existence,
+                                 .all_rows = j->kind == FE_FULL,
+                                 .null_equal = d->null_equal != NULL,
+                                 .strategy = j->d->strategy};
     return 0;
 }
 
@@ -145,17 +182,14 @@ static int flow_table(struct ctx *c, struct join *j, struct pl_join *into, struc
                       struct built *t)
 {
     struct pl_table *d = HD_NEW(c->a, struct pl_table);
-    bool ints;
+    struct pl_table_facts f;
     *t = (struct built){.d = d, .state = -1, .nkeys = into->nkeys, .max_rows = b->max_rows};
     d->existence = existence;
-    HD_TRY(key_values(c, j, b, t, d, &ints));
-    d->unique = keys_unique(c, b, t->bkeys, t->nkeys);
-    d->max_per_key = max_per_key(b, t);
-    bool packed = ints && pack_keys(c, t->bv, t->nkeys, false, &d->pack);
-    d->same = same_columns(c, j, b, t);
-    join_kept(c, j, b, t);
+    HD_TRY(table_facts(c, j, b, t, d, true, &f));
+    if (d->scale && !pl_is_addressed(c, &f)) /* then parts of both sides are by hashes of the keys as they are */
+        HD_TRY(table_facts(c, j, b, t, d, false, &f));
     estimate_matches(c, j, t, b->est, d);
-    HD_TRY(choose_table(c, j, t, d, packed, b->est));
+    HD_TRY(choose_table(c, j, &f, d));
     if (d->kind == RT_STATE_HASH)
         d->parts = pl_choose_parts(c, j->node,
                                    &(struct pl_parts_facts){.build = b->est,
@@ -176,7 +210,7 @@ static int flow_sorted(struct ctx *c, struct join *j, struct pl_join *into, stru
     bool ints;
     *t = (struct built){.d = d, .state = -1, .nkeys = into->nkeys, .max_rows = b->max_rows};
     d->kind = RT_STATE_ROWS;
-    HD_TRY(key_values(c, j, b, t, d, &ints));
+    HD_TRY(key_values(c, j, b, t, d, false, &ints));
     d->ties = !keys_unique(c, b, t->bkeys, t->nkeys);
     d->same = same_columns(c, j, b, t);
     if (d->ties)

@@ -34,6 +34,12 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
 /* Appends the probe of t to j->s as kind `how`; fills j->bcols. mark: slot of a BOOL (MARK). */
 int jb_probe(struct ctx *c, struct join *j, struct built *t, enum pl_probe_kind how, struct handle **mark);
 
+/* join_scale.c: the smaller scale at which keys of one scale can be compared, -1: none. */
+int join_scale(struct ctx *c, struct handle *build, struct handle *probe, int *scale);
+/* The key at that scale; `planning`: h is known and not loaded. */
+struct handle *join_at_scale(struct ctx *c, struct handle *h, int scale, bool planning);
+void join_tell_scale(struct ctx *c, struct pl_node *n, int from, int to);
+
 /* join_columns.c. Environment of conditions on both sides: left columns, then right ones. */
 struct handle **join_env(struct ctx *c, const struct join *j);
 /* Fills t->kept: what the probe side must see of build stream b. */

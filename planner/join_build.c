@@ -157,6 +157,10 @@ int jb_build(struct ctx *c, struct join *j, struct stream *b, struct stream *s, 
     for (int i = 0; i < j->d->nkeys; i++) {
         t->bkeys[i] = h_plain(h_expr(c, j->d->bkeys[i], b->cols));
         j->pk[i] = h_plain(h_expr(c, j->d->pkeys[i], s->cols));
+        if (t->d->scale && t->d->scale[i] >= 0) {
+            t->bkeys[i] = join_at_scale(c, t->bkeys[i], t->d->scale[i], false);
+            j->pk[i] = join_at_scale(c, j->pk[i], t->d->scale[i], false);
+        }
         HD_TRY(h_value(c, bp, t->bkeys[i], &t->bv[i]));
         HD_TRY(h_value(c, sp, j->pk[i], &j->pv[i]));
     }

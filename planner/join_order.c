@@ -11,6 +11,7 @@
 #include "planner/order_facts.h"
 #include "planner/order_flatten.h"
 #include "planner/order_implied.h"
+#include "planner/order_lazy.h"
 #include "planner/order_reduce.h"
 #include "planner/order_search.h"
 #include "planner/order_told.h"
@@ -57,8 +58,16 @@ static const struct order_plan *written(const struct order_query *q, const struc
 
 /* ---- one tree of joins ------------------------------------------------------------------------------------------------- */
 
+static void tell_rows(struct ordering *o, const struct fe_node *n, double rows)
+{
+    o->c->est[n->id].rows = rows;
+    o->c->est[n->id].has_rows = true;
+    hd_vec_push(o->c->a, &o->c->counted, (struct order_counted){n, rows});
+}
+
 static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
 {
+    static const double alike = 1.25; /* estimates do not tell these apart */
     struct ordering *o = ordering;
     struct order_told t = o->told;
     t.n = n;
@@ -67,6 +76,8 @@ static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
     o->c->est[n->id].rows = p->rows;
     o->c->est[n->id].has_rows = true;
     hd_vec_push(o->c->a, &o->c->told, t);
+    if (p->sampled > alike || p->sampled < 1 / alike)
+        tell_rows(o, n, p->rows);
 }
 
 /* "((orders customer) lineitem)" */
@@ -109,9 +120,16 @@ static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
         return NULL;
     order_flatten(&q);
     order_imply(&q);
+    struct fe_node *lazy = order_lazy(o->c, &q);
+    if (lazy)
+        return ordered(o, lazy);
     order_reduce(o->c, &q);
     order_filter_sources(&q);
-    o->tree = choose(o, &q, order_facts(o->c, &q));
+    const struct order_graph *g = order_facts(o->c, &q);
+    for (int i = 0; i < g->nrelations; i++)
+        if (g->relations[i].counted)
+            tell_rows(o, q.sources.v[i].n, g->relations[i].rows);
+    o->tree = choose(o, &q, g);
     return order_build(&q, o->tree, tell, o);
 }
 
@@ -151,7 +169,7 @@ void pl_order_joins(struct ctx *c)
 {
     enum { MADE_OF_ONE = 32 }; /* joins, filters and projections of a relation, and copies of those */
     const struct fe_plan *p = c->plan;
-    struct ordering o = {.c = c, .from = p, .ids = (p->nnodes + 1) * MADE_OF_ONE};
+    struct ordering o = {.c = c, .from = p, .next_id = p->nnodes, .ids = (p->nnodes + 1) * MADE_OF_ONE};
     if (!p->order_auto)
         return;
     c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);

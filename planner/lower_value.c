@@ -11,6 +11,7 @@
 #include "planner/lower_bucket.h"
 #include "planner/lower_function.h"
 #include "planner/lower_ordinal.h"
+#include "planner/lower_try.h"
 #include "planner/typed.h"
 
 /* ---- loading ---------------------------------------------------------------------------------- */
@@ -203,7 +204,9 @@ int h_value(struct ctx *c, struct open_pipeline *p, struct handle *h, struct pl_
 static bool is_null(const struct fe_expr *e, const struct pl_val *v)
 {
     bool null = false;
-    for (int i = 0; i < e->nargs && fe_op_form(e->op)->nulls == FE_NULLS_STRICT; i++)
+    enum fe_null_rule rule = fe_op_form(e->op)->nulls;
+    bool strict = rule == FE_NULLS_STRICT || rule == FE_NULLS_PARTIAL;
+    for (int i = 0; i < e->nargs && strict; i++)
         null |= v[i].is_const && v[i].cval.is_null;
     return null;
 }

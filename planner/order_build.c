@@ -36,19 +36,30 @@ static struct fe_expr *over(const struct building *b, const struct fe_expr *e, c
     return to;
 }
 
+static bool says(const struct fe_expr *all, const struct fe_expr *e)
+{
+    bool found = fe_expr_eq(all, e);
+    for (int i = 0; all->op == FE_AND && i < all->nargs && !found; i++)
+        found = fe_expr_eq(all->args[i], e);
+    return found;
+}
+
+/* A conjunct that is there already tells nothing: producers derive the same ones as order_implied.c. */
 static struct fe_expr *and_also(const struct building *b, struct fe_expr *all, struct fe_expr *e)
 {
     if (!all)
         return e;
     int n = all->op == FE_AND ? all->nargs : 1, m = e->op == FE_AND ? e->nargs : 1;
     struct fe_expr *to = pl_expr_node(b->q->a, FE_AND, e->type, all->nullable || e->nullable, all->path, 0, NULL, NULL);
-    to->nargs = n + m;
     to->args = HD_NEWN(b->q->a, struct fe_expr *, n + m);
     for (int i = 0; i < n; i++)
-        to->args[i] = all->op == FE_AND ? all->args[i] : all;
-    for (int i = 0; i < m; i++)
-        to->args[n + i] = e->op == FE_AND ? e->args[i] : e;
-    return to;
+        to->args[to->nargs++] = all->op == FE_AND ? all->args[i] : all;
+    for (int i = 0; i < m; i++) {
+        struct fe_expr *part = e->op == FE_AND ? e->args[i] : e;
+        if (!says(all, part))
+            to->args[to->nargs++] = part;
+    }
+    return to->nargs == n ? all : to;
 }
 
 static int *nowhere(const struct building *b)
@@ -254,6 +265,26 @@ static struct part join_dependent(const struct building *b, const struct order_p
     return (struct part){filter(b, j.n, above), at};
 }
 
+/* Rows of l with a key of relation p->sieve, which stands on the other side. */
+static struct part sieved(const struct building *b, const struct order_plan *p, struct part l)
+{
+    const int x = order_first(p->sieve);
+    struct order_plan of_it = {.set = p->sieve, .driver = -1}, pair = {.left = p->left, .right = &of_it};
+    struct part r = leaf(b, x);
+    r.n = hd_dup(b->q->a, r.n, sizeof *r.n);
+    r.n->id = (*b->q->next_id)++;
+    struct joining j = new_join(b, &pair, l, r);
+    j.n->u.join.kind = FE_SEMI;
+    set_columns(&j, FE_SEMI);
+    for (int i = 0; i < b->q->equals.n; i++) {
+        const struct fe_expr *mine = member_in(&b->q->equals.v[i], p->left),
+                             *its = member_in(&b->q->equals.v[i], &of_it);
+        if (mine && its)
+            add_key(&j, mine, its, false);
+    }
+    return (struct part){j.n, l.at};
+}
+
 static struct part build(const struct building *b, const struct order_plan *p)
 {
     if (!p->left)
@@ -262,6 +293,8 @@ static struct part build(const struct building *b, const struct order_plan *p)
     int right = order_first(p->right->set);
     if (!p->right->left && b->q->sources.v[right].kind != FE_INNER)
         return join_dependent(b, p, right, l, r);
+    if (p->sieve)
+        l = sieved(b, p, l);
     joined = join_inner(b, p, l, r);
     b->tell(b->data, joined.n, p);
     return joined;
@@ -319,4 +352,69 @@ struct fe_node *order_build(struct order_query *q, const struct order_plan *plan
     p.n = filter(&b, p.n, always);
     test_last(&b, &p);
     return results(&b, &p);
+}
+
+/* ---- parts of a query ----------------------------------------------------------------------------------------------- */
+
+static bool connected(const struct order_query *q, order_set s, int r)
+{
+    for (int i = 0; i < q->equals.n; i++) {
+        order_set of = 0;
+        for (int k = 0; k < q->equals.v[i].members.n; k++)
+            of |= order_of(q->equals.v[i].members.v[k].relation);
+        if ((of & s) && (of & order_of(r)))
+            return true;
+    }
+    return false;
+}
+
+/* The next relation of `left` to join: an inner one, connected if there is such, then dependent ones. -1: all are there. */
+static int next_relation(const struct order_query *q, order_set s, order_set left)
+{
+    int inner = -1, dependent = -1;
+    for (int r = q->sources.n - 1; r >= 0; r--) {
+        if (!(left & order_of(r)))
+            continue;
+        if (q->sources.v[r].kind != FE_INNER)
+            dependent = r;
+        else if (inner < 0 || connected(q, s, r) || !connected(q, s, inner))
+            inner = r;
+    }
+    return inner >= 0 ? inner : dependent;
+}
+
+/* Some tree over relations of the query; which one is cheapest is asked later. Dependent ones come last. */
+static const struct order_plan *some_tree(const struct order_query *q, order_set s)
+{
+    struct order_plan *all = NULL;
+    for (int r = next_relation(q, 0, s); r >= 0; r = next_relation(q, all->set, s & ~all->set)) {
+        struct order_plan *leaf = HD_NEW(q->a, struct order_plan), *both = leaf;
+        *leaf = (struct order_plan){.set = order_of(r), .driver = -1};
+        if (all) {
+            both = HD_NEW(q->a, struct order_plan);
+            *both = (struct order_plan){.set = all->set | leaf->set, .driver = -1, .left = all, .right = leaf};
+        }
+        all = both;
+    }
+    return all;
+}
+
+static void tell_nobody(void *data HD_UNUSED, struct fe_node *n HD_UNUSED, const struct order_plan *p HD_UNUSED)
+{
+}
+
+struct fe_node *order_part(const struct order_query *q, order_set s, int n, struct fe_expr *const *e,
+                           const struct fe_column *cols)
+{
+    struct order_query part = *q;
+    struct fe_node *root = hd_dup(q->a, q->root, sizeof *root);
+    root->ncols = n;
+    root->cols = hd_dup(q->a, cols, sizeof *cols * (size_t)(n + 1));
+    part.root = root;
+    part.map = hd_dup(q->a, e, sizeof *e * (size_t)(n + 1));
+    part.sources.v = hd_dup(q->a, q->sources.v, sizeof *q->sources.v * (size_t)q->sources.n);
+    for (int i = 0; i < q->sources.n; i++)
+        part.sources.v[i].n = hd_dup(q->a, q->sources.v[i].orig, sizeof *root);
+    order_filter_sources(&part);
+    return order_build(&part, some_tree(q, s), tell_nobody, NULL);
 }

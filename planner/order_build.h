@@ -11,5 +11,8 @@ struct fe_node *order_filtered_scan(struct order_query *q, int r, const struct f
 /* The tree, with the columns of the query's root. Joins of it are told to `tell`. */
 struct fe_node *order_build(struct order_query *q, const struct order_plan *plan,
                             void (*tell)(void *, struct fe_node *, const struct order_plan *), void *data);
+/* Joins of relations as they were, with what conditions say of them, and n expressions over them as columns. */
+struct fe_node *order_part(const struct order_query *q, order_set s, int n, struct fe_expr *const *e,
+                           const struct fe_column *cols);
 
 #endif

@@ -6,7 +6,9 @@
 #include "planner/ctx.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
+#include "planner/order_build.h"
 #include "planner/order_flatten.h"
+#include "planner/order_sample.h"
 #include "planner/range.h"
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
@@ -230,8 +232,8 @@ static void set_relation(struct ctx *c, const struct order_query *q, int r, stru
     to->reduced_by = s->reduced_by;
     to->scanned = t ? (double)t->rows : 0;
     to->cost = t ? 0 : 2 * to->rows;
-    for (int i = 0; i < s->orig->ncols; i++)
-        to->columns += c->need[s->orig->id][i];
+    for (int i = 0; i < s->orig->ncols; i++) /* all of a relation that was made for this */
+        to->columns += s->orig->id >= c->plan->nnodes || c->need[s->orig->id][i];
     if (s->kind != FE_INNER)
         set_dependent(c, q, r, to);
 }
@@ -328,6 +330,29 @@ struct order_graph *order_facts(struct ctx *c, struct order_query *q)
         if (q->sources.v[i].kind == FE_INNER)
             set_key(c, q, g, i);
     set_conditions(q, g);
+    order_sample(c, q, g);
     order_connect(q->a, g);
     return g;
+}
+
+/* ---- for what changes a query before it is ordered -------------------------------------------------------------------- */
+
+double order_share_left(struct ctx *c, struct order_query *q, int r)
+{
+    const struct order_source *s = &q->sources.v[r];
+    if (s->orig->op != FE_SCAN_OP)
+        return est_share(c, s->inside);
+    struct fe_node *scan = order_filtered_scan(q, r, s->orig);
+    scan->id = (*q->next_id)++;
+    return est_share(c, scan);
+}
+
+double order_rows_scanned(const struct fe_plan *plan, const struct fe_node *n)
+{
+    double rows = node_table(n) ? (double)node_table(n)->rows : 0;
+    if (n->op == FE_REF_OP)
+        return order_rows_scanned(plan, plan->shared[n->u.ref.shared]);
+    for (int i = 0; i < n->ninputs; i++)
+        rows += order_rows_scanned(plan, n->inputs[i]);
+    return rows;
 }

@@ -48,7 +48,8 @@ static bool moves(const struct order_query *q, const struct fe_node *n)
     switch (n->op) {
     case FE_JOIN_OP: return join_moves(n);
     case FE_FILTER_OP: return !lx_may_fail(n->u.filter.pred);
-    case FE_PROJECT_OP: return !any_fails(n->ncols, n->u.project.exprs) && moves(q, n->inputs[0]);
+    case FE_PROJECT_OP:
+        return !any_fails(n->ncols, n->u.project.exprs) && (n->inputs[0]->op == FE_SCAN_OP || moves(q, n->inputs[0]));
     case FE_SCAN_OP:
     case FE_REF_OP:
     case FE_VALUES_OP:

@@ -130,6 +130,35 @@ static double conditions_share(const struct order_graph *g, order_set a, order_s
     return share;
 }
 
+double order_sample_found(const struct order_sample *sample, order_set s)
+{
+    double found = 0;
+    for (int i = 0; i < sample->nsets; i++)
+        found += order_within(s, sample->sets[i]) ? sample->counts[i] : 0;
+    return found;
+}
+
+/* By how much more rows of s there are than averages say: by the sample of its largest table. */
+static double sampled_share(const struct order_graph *g, order_set s)
+{
+    const struct order_sample *best = NULL;
+    double share = 1;
+    for (int i = 0; i < g->nsamples; i++) {
+        const struct order_sample *x = &g->samples[i];
+        if ((s & order_of(x->relation)) &&
+            (!best || g->relations[x->relation].scanned > g->relations[best->relation].scanned))
+            best = x;
+    }
+    if (!best)
+        return 1;
+    for (order_set rest = s & best->of; rest; rest &= rest - 1) {
+        const struct order_relation *r = &g->relations[order_first(rest)];
+        share *= HD_MIN(1, r->rows / HD_MAX(1, r->scanned));
+    }
+    double found = order_sample_found(best, s & best->of), expected = share * best->size;
+    return HD_MAX(found, expected) < ORDER_SAMPLE_FEW ? 1 : HD_MAX(found, 0.5) / expected;
+}
+
 /* What a filter drops it drops once. */
 static double dropped_twice(const struct order_graph *g, order_set a, order_set b)
 {
@@ -167,18 +196,20 @@ static bool comes_by(const struct order_class *c, const struct order_plan *p)
     return p->driver >= 0 && c->of[p->driver].there && c->of[p->driver].sorted;
 }
 
-/* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. Children that lie
+/* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. A value that is frequent
+ * there, and makes the share `heavy` of p's rows, has more children than others. Children that lie
  * together are near those of the row before, if rows come in their order; else each column that is read is a miss. */
-static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe)
+static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe,
+                         double found)
 {
-    double cost = 1e300;
+    double cost = 1e300, each = HD_MAX(m->children, found);
     if (m->key)
         cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
     if (m->children < 0)
         return cost;
-    double children = pl_cost_foreign_key(m->children, m->scattered, r->columns, probe);
+    double children = pl_cost_children(r->scanned, each, m->scattered, r->columns, probe);
     if (!m->scattered)
-        children = in_order ? pl_cost_build(0, 0, probe) + pl_cost_scan(probe * m->children)
+        children = in_order ? pl_cost_build(0, 0, probe) + pl_cost_scan(probe * each)
                             : children + pl_cost_foreign_key(1, true, r->columns, probe);
     return HD_MIN(cost, children);
 }
@@ -186,6 +217,7 @@ static double cost_index(const struct order_relation *r, const struct order_colu
 struct looking_up {
     double cost;
     bool keeps; /* the order of the rows that look up */
+    order_set sieve;
 };
 
 /* By columns of several classes: in a table that is sorted by them. */
@@ -202,8 +234,10 @@ static double cost_children(const struct order_graph *g, uint64_t between, const
 static struct made made_of(const struct order_graph *g, uint64_t between, const struct order_plan *p,
                            const struct order_plan *b)
 {
-    struct made m = {.domain = b->rows, .rows = b->rows, .columns = g->relations[order_first(b->set)].columns};
+    struct made m = {.domain = b->rows, .rows = b->rows};
     m.hashed = (between & (between - 1)) != 0;
+    for (order_set s = b->set; s; s &= s - 1)
+        m.columns += g->relations[order_first(s)].columns;
     for (uint64_t s = between; s; s &= s - 1) {
         const struct order_class *c = &g->classes[order_first(s)];
         double distinct, heavy;
@@ -213,6 +247,23 @@ static struct made made_of(const struct order_graph *g, uint64_t between, const 
         m.hashed |= c->of[order_first(c->relations)].hashed;
     }
     return m;
+}
+
+/* A hash table by several columns is more work for each row than a bitmap by one of them: of a table whose filter leaves
+ * few of its keys, which is scanned once more for that. What is looked up then are rows with such keys. */
+static void sieve_by(const struct order_graph *g, const struct order_class *c, int x, const struct made *m,
+                     const struct order_plan *p, const struct order_plan *b, struct looking_up *best)
+{
+    static const double few = 0.5;
+    const struct order_relation *r = &g->relations[x];
+    const struct order_column *of = &c->of[x];
+    double share = r->rows / HD_MAX(1, r->scanned);
+    if (!of->there || !of->key || of->hashed || r->dependent || share > few ||
+        !pl_table_cached(of->distinct / 320, 0)) /* of bits in place of rows of 40 bytes */
+        return;
+    double cost = b->cost + pl_cost_build(r->scanned, r->rows, p->rows) + cost_made(m, HD_MAX(1, p->rows * share));
+    if (cost < best->cost)
+        *best = (struct looking_up){cost, true, order_of(x)};
 }
 
 /* Each row of p is looked up in b, which a table is made of, or which has one. */
@@ -227,12 +278,21 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
     for (uint64_t s = b->left ? 0 : between; s; s &= s - 1) {
         const struct order_class *c = &g->classes[order_first(s)];
         const struct order_column *of = &c->of[order_first(b->set)];
-        double cost = cost_index(&g->relations[order_first(b->set)], of, comes_by(c, p), p->rows);
+        const struct order_relation *r = &g->relations[order_first(b->set)];
+        double distinct, heavy;
+        distinct_of(c, p->set, &distinct, &heavy);
+        double found = HD_MAX(of->heavy * heavy * r->scanned, rows * r->scanned / HD_MAX(1, r->rows) / p->rows);
+        double cost = cost_index(r, of, comes_by(c, p), p->rows, found);
         if (cost < best.cost)
-            best = (struct looking_up){cost, of->key || !of->scattered};
+            best = (struct looking_up){cost, of->key || !of->scattered, 0};
     }
     if (!b->left)
         best.cost = HD_MIN(best.cost, cost_children(g, between, b, p->rows));
+    for (uint64_t s = b->left && (between & (between - 1)) ? between : 0; s; s &= s - 1) {
+        const struct order_class *c = &g->classes[order_first(s)];
+        for (order_set x = b->set & c->relations; x; x &= x - 1)
+            sieve_by(g, c, order_first(x), &m, p, b, &best);
+    }
     best.cost += p->cost + pl_cost_scan(rows);
     return best;
 }
@@ -244,7 +304,7 @@ static double cost_dependent(const struct order_graph *g, const struct order_pla
     struct made m = {.domain = r->on.there ? r->on.distinct : b->rows, .rows = b->rows, .columns = r->columns};
     m.hashed = !r->on.there || r->on.hashed;
     double build = b->cost + cost_made(&m, p->rows);
-    return p->cost + (r->on.there ? HD_MIN(build, cost_index(r, &r->on, false, p->rows)) : build);
+    return p->cost + (r->on.there ? HD_MIN(build, cost_index(r, &r->on, false, p->rows, 0)) : build);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
@@ -252,8 +312,11 @@ static double cost_dependent(const struct order_graph *g, const struct order_pla
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out)
 {
     const struct order_relation *r = &g->relations[relation];
-    *out = (struct order_plan){
-        .set = order_of(relation), .rows = r->rows, .cost = r->cost + pl_cost_scan(r->scanned), .driver = relation};
+    *out = (struct order_plan){.set = order_of(relation),
+                               .rows = r->rows,
+                               .cost = r->cost + pl_cost_scan(r->scanned),
+                               .driver = relation,
+                               .sampled = 1};
 }
 
 /* Rows that must not be joined: a dependent relation, alone. */
@@ -269,7 +332,13 @@ static bool join_dependent(const struct order_graph *g, const struct order_plan 
     if (!order_within(r->needs, a->set))
         return false;
     double rows = HD_MAX(1, a->rows * r->share * conditions_share(g, a->set, b->set));
-    *out = (struct order_plan){a->set | b->set, rows, cost_dependent(g, a, b), a->driver, a, b};
+    *out = (struct order_plan){.set = a->set | b->set,
+                               .rows = rows,
+                               .cost = cost_dependent(g, a, b),
+                               .driver = a->driver,
+                               .left = a,
+                               .right = b,
+                               .sampled = a->sampled};
     return true;
 }
 
@@ -283,11 +352,18 @@ bool order_join(const struct order_graph *g, const struct order_plan *a, const s
     uint64_t between = classes_between(g, a->set, b->set);
     double share = equal_share(g, between, a->set, b->set) * conditions_share(g, a->set, b->set);
     share *= dropped_twice(g, a->set, b->set) * dropped_twice(g, b->set, a->set);
-    double rows = HD_MAX(1, a->rows * b->rows * HD_MIN(1, share));
+    double sampled = sampled_share(g, a->set | b->set);
+    double rows = HD_MAX(1, a->rows * b->rows * HD_MIN(1, share * sampled / (a->sampled * b->sampled)));
     struct looking_up l = look_up(g, between, a, b, rows), r = look_up(g, between, b, a, rows);
     const struct order_plan *through = r.cost < l.cost ? b : a;
     struct looking_up *best = r.cost < l.cost ? &r : &l;
-    *out = (struct order_plan){a->set | b->set,     rows, best->cost, best->keeps ? through->driver : -1, through,
-                               through == a ? b : a};
+    *out = (struct order_plan){.set = a->set | b->set,
+                               .rows = rows,
+                               .cost = best->cost,
+                               .driver = best->keeps ? through->driver : -1,
+                               .left = through,
+                               .right = through == a ? b : a,
+                               .sampled = sampled,
+                               .sieve = best->sieve};
     return true;
 }

@@ -60,6 +60,7 @@ struct order_condition {
  * relations that the condition reads, and there is one row, or none, for each of the other side, times `share`. */
 struct order_relation {
     double rows;    /* that its filters leave */
+    bool counted;   /* in a sample */
     double scanned; /* that are looked at for them; what it costs if it is no table: `cost` */
     double cost;
     int columns; /* that are read of it */
@@ -70,12 +71,24 @@ struct order_relation {
     struct order_column on; /* the dependent relation's key, if it has one */
 };
 
+/* Rows of a relation, of which it is known which relations of the set `of`, it and those that it refers to, they find with
+ * what these filter. */
+struct order_sample {
+    int relation, size; /* rows */
+    order_set of;
+    int nsets;
+    order_set *sets; /* that rows find, each once, */
+    int *counts; /* and how many rows do */
+};
+enum { ORDER_SAMPLE_FEW = 8 }; /* fewer rows than that tell nothing */
+
 struct order_graph {
-    int nrelations, nclasses, nkeys, nconditions;
+    int nrelations, nclasses, nkeys, nconditions, nsamples;
     struct order_relation *relations;
     struct order_class *classes;
     struct order_key *keys;
     struct order_condition *conditions;
+    struct order_sample *samples;
     order_set *neighbours; /* [relation] */
 };
 
@@ -83,13 +96,17 @@ struct order_graph {
 struct order_plan {
     order_set set;
     double rows, cost; /* nanoseconds of one thread */
-    int driver;        /* the relation whose scan rows come from, in its order; -1: none */
+    int driver; /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
+    double sampled; /* what samples say of its rows, in place of 1 that averages do */
+    order_set sieve; /* a relation on the right whose keys rows on the left are looked up in first; 0: none */
 };
 
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get
  * one between their smallest relations, by other conditions where there are such; a cross product has no other way. */
 void order_connect(struct hd_arena *a, struct order_graph *g);
+/* Rows of the sample that find all of s. */
+double order_sample_found(const struct order_sample *sample, order_set s);
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out);
 /* a joined with b, sides as they cost less. False: a dependent relation lacks what it needs. */
 bool order_join(const struct order_graph *g, const struct order_plan *a, const struct order_plan *b,

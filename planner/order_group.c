@@ -20,6 +20,7 @@
 #include "planner/ctx.h"
 #include "planner/need.h"
 #include "planner/order_build.h"
+#include "planner/order_eager.h"
 #include "planner/order_flatten.h"
 #include "planner/order_implied.h"
 #include "planner/order_unique.h"
@@ -224,78 +225,31 @@ static bool is_below(const struct grouping *g, const struct fe_expr *e)
     return !(order_relations_of(&g->q, e) & g->above);
 }
 
-static bool connected(const struct grouping *g, order_set s, int r)
-{
-    for (int i = 0; i < g->q.equals.n; i++) {
-        order_set of = 0;
-        for (int k = 0; k < g->q.equals.v[i].members.n; k++)
-            of |= order_of(g->q.equals.v[i].members.v[k].relation);
-        if ((of & s) && (of & order_of(r)))
-            return true;
-    }
-    return false;
-}
-
-/* The next relation to join: an inner one, connected if there is such, then dependent ones. -1: all are there. */
-static int next_relation(const struct grouping *g, order_set s)
-{
-    int inner = -1, dependent = -1;
-    for (int r = g->q.sources.n - 1; r >= 0; r--) {
-        if ((s | g->above) & order_of(r))
-            continue;
-        if (g->q.sources.v[r].kind != FE_INNER)
-            dependent = r;
-        else if (inner < 0 || connected(g, s, r) || !connected(g, s, inner))
-            inner = r;
-    }
-    return inner >= 0 ? inner : dependent;
-}
-
-/* Some tree; which one is cheapest is asked later. */
-static const struct order_plan *tree(const struct grouping *g)
-{
-    struct order_plan *all = NULL;
-    for (int r = next_relation(g, 0); r >= 0; r = next_relation(g, all->set)) {
-        struct order_plan *leaf = HD_NEW(g->q.a, struct order_plan), *both = leaf;
-        *leaf = (struct order_plan){.set = order_of(r), .driver = -1};
-        if (all) {
-            both = HD_NEW(g->q.a, struct order_plan);
-            *both = (struct order_plan){.set = all->set | leaf->set, .driver = -1, .left = all, .right = leaf};
-        }
-        all = both;
-    }
-    return all;
-}
-
-static void tell_nobody(void *data HD_UNUSED, struct fe_node *n HD_UNUSED, const struct order_plan *p HD_UNUSED)
-{
-}
-
 /* The joins that are left, with the columns that `e` read; at: where each is. */
-static struct fe_node *joins_below(struct grouping *g, int n, struct fe_expr *const *e, int *at)
+static struct fe_node *joins_below(const struct grouping *g, int n, struct fe_expr *const *e, int *at)
 {
-    struct order_query *q = &g->q;
-    struct fe_node *root = hd_dup(q->a, q->root, sizeof *root);
+    const struct order_query *q = &g->q;
     bool *read = HD_NEWN(q->a, bool, q->columns.n + 1);
+    struct fe_column *cols = HD_NEWN(q->a, struct fe_column, q->columns.n + 1);
+    struct fe_expr **map = HD_NEWN(q->a, struct fe_expr *, q->columns.n + 1);
+    order_set below = 0;
+    int ncols = 0;
     for (int i = 0; i < n; i++)
         if (e[i])
             need_expr(read, e[i]);
-    root->ncols = 0;
-    root->cols = HD_NEWN(q->a, struct fe_column, q->columns.n + 1);
-    q->map = HD_NEWN(q->a, struct fe_expr *, q->columns.n + 1);
     for (int i = 0; i < q->columns.n; i++) {
-        const struct fe_column *c = &q->columns.v[i].c;
-        bool outer = q->sources.v[q->columns.v[i].relation].kind == FE_LEFT;
+        struct fe_column c = q->columns.v[i].c;
         at[i] = -1;
         if (!read[i])
             continue;
-        at[i] = root->ncols;
-        root->cols[root->ncols] = *c;
-        root->cols[root->ncols].nullable |= outer;
-        q->map[root->ncols++] = pl_col_node(q->a, i, c->type, c->nullable || outer, root->path);
+        c.nullable |= q->sources.v[q->columns.v[i].relation].kind == FE_LEFT;
+        at[i] = ncols;
+        cols[ncols] = c;
+        map[ncols++] = pl_col_node(q->a, i, c.type, c.nullable, q->root->path);
     }
-    q->root = root;
-    return order_build(q, tree(g), tell_nobody, NULL);
+    for (int r = 0; r < q->sources.n; r++)
+        below |= order_of(r) & ~g->above;
+    return order_part(q, below, ncols, map, cols);
 }
 
 /* ---- the grouping, and lookups above ------------------------------------------------------------------------------------ */
@@ -496,7 +450,6 @@ static struct fe_node *regrouped(struct ctx *c, const struct fe_plan *plan, cons
     find_lookups(&g);
     if (g.lookups.n == 0)
         return NULL;
-    order_filter_sources(&g.q);
     return regroup(&g);
 }
 
@@ -506,7 +459,9 @@ static struct fe_node *regroup_all(struct ctx *c, const struct fe_plan *plan, co
     to->inputs = HD_NEWN(c->a, struct fe_node *, n->ninputs + 1);
     for (int i = 0; i < n->ninputs; i++)
         to->inputs[i] = regroup_all(c, plan, n->inputs[i], changed);
-    struct fe_node *better = n->op == FE_AGGREGATE_OP ? regrouped(c, plan, to) : NULL;
+    struct fe_node *better = n->op == FE_AGGREGATE_OP ? order_eager(c->a, plan, to) : NULL;
+    if (!better && n->op == FE_AGGREGATE_OP)
+        better = regrouped(c, plan, to);
     *changed |= better != NULL;
     return better ? better : to;
 }

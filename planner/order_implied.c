@@ -15,9 +15,10 @@ static bool is_strict(const struct order_query *q, const struct fe_expr *e, int 
 {
     if (e->op == FE_COL)
         return q->columns.v[e->col].relation == r;
-    if (fe_op_form(e->op)->nulls != FE_NULLS_STRICT && fe_op_form(e->op)->nulls != FE_NULLS_MEMBER)
+    enum fe_null_rule rule = fe_op_form(e->op)->nulls;
+    if (rule != FE_NULLS_STRICT && rule != FE_NULLS_PARTIAL && rule != FE_NULLS_MEMBER)
         return false;
-    int n = fe_op_form(e->op)->nulls == FE_NULLS_MEMBER ? HD_MIN(e->nargs, 1) : e->nargs;
+    int n = rule == FE_NULLS_MEMBER ? HD_MIN(e->nargs, 1) : e->nargs;
     for (int i = 0; i < n; i++)
         if (is_strict(q, e->args[i], r))
             return true;

@@ -15,4 +15,10 @@ struct order_told {
     double cost, written; /* nanoseconds, of the cheapest tree that was found and of the written one */
 };
 
+/* Rows of a node by samples, where averages say another number. */
+struct order_counted {
+    const struct fe_node *n;
+    double rows;
+};
+
 #endif

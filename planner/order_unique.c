@@ -2,6 +2,7 @@
 #include "planner/order_unique.h"
 
 #include "frontend/catalog.h"
+#include "planner/estimate.h"
 
 enum { COLUMNS_MAX = 4096 };
 
@@ -73,4 +74,23 @@ bool order_is_unique(const struct fe_plan *plan, const struct fe_node *n, const 
     case FE_RELOP_COUNT: break;
     }
     return false;
+}
+
+const struct fe_node *order_grouping_below(const struct fe_node *n)
+{
+    while (n->op == FE_PROJECT_OP || n->op == FE_FILTER_OP)
+        n = n->inputs[0];
+    return n->op == FE_AGGREGATE_OP && n->u.agg.nsets <= 1 && n->u.agg.nkeys > 0 ? n : NULL;
+}
+
+const struct fe_expr *order_group_key(const struct fe_node *n, const struct fe_node *grouping, int i)
+{
+    for (; n != grouping; n = n->inputs[0]) {
+        if (n->op != FE_PROJECT_OP)
+            continue;
+        if (n->u.project.exprs[i]->op != FE_COL)
+            return NULL;
+        i = n->u.project.exprs[i]->col;
+    }
+    return i < grouping->u.agg.nkeys && !lx_may_fail(grouping->u.agg.keys[i]) ? grouping->u.agg.keys[i] : NULL;
 }

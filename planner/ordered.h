@@ -50,8 +50,8 @@ struct fe_node *ro_projected(const struct ordering *o, struct fe_node *in, int r
 void ro_add(struct fe_node *p, struct fe_expr *e, const char *name);
 /* The first n of its input's columns. */
 void ro_add_columns(const struct ordering *o, struct fe_node *p, int n);
-/* The rows of a part that count: keys, then the argument, of which -0 and 0 are one value and bool is an integer. */
-struct fe_node *ro_values(const struct ordering *o, const struct ordered_part *p);
+/* The rows of a part that count: keys, then the value, of which -0 and 0 are one and bool is an integer. */
+struct fe_node *ro_values(const struct ordering *o, const struct ordered_part *p, struct fe_expr *value);
 /* in ordered by its columns 0 .. nkeys - 1, with partitions by the first ngroup of them; columns are to be added. */
 struct fe_node *ro_window(const struct ordering *o, struct fe_node *in, int ngroup, int nkeys, int room);
 int ro_add_column(struct fe_node *window, struct fe_window_column c, const char *name);

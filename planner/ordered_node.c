@@ -98,14 +98,14 @@ void ro_add_columns(const struct ordering *o, struct fe_node *p, int n)
         ro_add(p, rw_column(o->w, p->inputs[0], i), p->inputs[0]->cols[i].name);
 }
 
-struct fe_node *ro_values(const struct ordering *o, const struct ordered_part *part)
+struct fe_node *ro_values(const struct ordering *o, const struct ordered_part *part, struct fe_expr *value)
 {
     int nk = o->n->u.agg.nkeys;
     struct fe_node *in = rw_copy(o->w, o->in);
     struct fe_node *p = ro_projected(o, part->counts ? ro_filtered(o, in, part->counts) : in, nk + 1);
     for (int i = 0; i < nk; i++)
         ro_add(p, o->n->u.agg.keys[i], o->n->cols[i].name);
-    ro_add(p, orderly(o, o->n->u.agg.aggs[part->first].arg), "value");
+    ro_add(p, orderly(o, value), "value");
     return p;
 }
 

@@ -10,6 +10,26 @@
 #include "planner/rewrite_ordinals.h"
 #include "planner/typed.h"
 
+/* What numbers are found by: an exact number that is cast to a float by itself, for the cast keeps the order, and equal
+ * floats are equal whichever number they come from. The value that is found is cast then. */
+static struct fe_expr *measure(const struct fe_agg *a)
+{
+    struct fe_expr *x = a->arg;
+    bool cast = x->op == FE_CAST && hd_type_is_float(x->type);
+    return cast && (hd_type_is_int(x->args[0]->type) || x->args[0]->type.kind == HD_DECIMAL) ? x->args[0] : x;
+}
+
+static struct fe_node *values_of(const struct ordering *o, const struct ordered_part *p)
+{
+    return ro_values(o, p, measure(&o->n->u.agg.aggs[p->first]));
+}
+
+/* A value that was found, as the argument has it. */
+static struct fe_expr *as_argument(const struct ordering *o, const struct fe_agg *a, struct fe_expr *found)
+{
+    return measure(a) == a->arg ? found : ro_cast(o, found, a->arg->type);
+}
+
 /* (rows - 1) * q, its denominator left out. */
 static struct fe_expr *position(const struct ordering *o, struct fe_fraction q, struct fe_expr *rows)
 {
@@ -148,7 +168,7 @@ static void cut_ordinals(struct buckets *b, double room)
 /* Counting takes counters that are few beside the rows. */
 static struct buckets buckets_of(const struct ordering *o, const struct ordered_part *p)
 {
-    const struct fe_expr *arg = o->n->u.agg.aggs[p->first].arg;
+    const struct fe_expr *arg = measure(&o->n->u.agg.aggs[p->first]);
     bool real = hd_type_is_float(arg->type);
     struct buckets b = {.range = rw_computed_ordinals(o->w, o->in, arg)};
     double rows = rw_rows(o->w, o->in, arg), groups = 1;
@@ -194,7 +214,7 @@ static struct fe_node *in_buckets(const struct ordering *o, const struct ordered
                                   bool with_values)
 {
     int nk = o->n->u.agg.nkeys;
-    struct fe_node *values = ro_values(o, p), *to = ro_projected(o, values, nk + 2);
+    struct fe_node *values = values_of(o, p), *to = ro_projected(o, values, nk + 2);
     ro_add_columns(o, to, nk);
     ro_add(to, bucket(o, b, rw_column(o->w, values, nk)), "bucket");
     if (with_values)
@@ -250,8 +270,8 @@ void ro_quantiles(struct ordering *o, int part)
 {
     struct ordered_part *p = &o->parts[part];
     struct buckets b = buckets_of(o, p);
-    struct numbering r = !b.count  ? by_sorting(o, ro_values(o, p))
-                         : b.exact ? by_counting(o, ro_values(o, p))
+    struct numbering r = !b.count  ? by_sorting(o, values_of(o, p))
+                         : b.exact ? by_counting(o, values_of(o, p))
                                    : by_buckets(o, part, &b);
     p->groups = groups_of(o, part, &r);
 }
@@ -280,13 +300,14 @@ struct fe_expr *ro_quantile(const struct ordering *o, const struct fe_node *all,
 {
     int base = o->parts[o->part[i]].base;
     const struct fe_agg *a = &o->n->u.agg.aggs[i];
-    struct fe_expr *lo = rw_column(o->w, all, base + o->at[i].value);
+    struct fe_expr *lo = as_argument(o, a, rw_column(o->w, all, base + o->at[i].value));
     if (a->fn == FE_AGG_QUANTILE_DISC)
         return a->type.kind == HD_BOOL ? ro_op(o, FE_OF_ORDINAL, a->type, lo, NULL) : lo;
     if (!is_between(a))
         return ro_cast(o, lo, a->type);
     struct fe_fraction q = fe_fraction_of(a->q);
-    struct fe_expr *hi = rw_column(o->w, all, base + o->at[i].next), *rows = rw_column(o->w, all, base + o->at[i].rows);
+    struct fe_expr *hi = as_argument(o, a, rw_column(o->w, all, base + o->at[i].next));
+    struct fe_expr *rows = rw_column(o->w, all, base + o->at[i].rows);
     struct fe_expr *over = ro_op(o, FE_MOD, ro_integer, position(o, q, rows), ro_number(o, ro_integer, q.den));
     struct fe_expr *at_row = ro_op(o, FE_EQ, ro_truth, over, ro_number(o, ro_integer, 0));
     return ro_when(o, at_row, ro_cast(o, lo, a->type), interpolated(o, lo, hi, over, q.den, a->type));

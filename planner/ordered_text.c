@@ -12,7 +12,7 @@ static struct fe_node *strings(const struct ordering *o, const struct ordered_pa
     const struct fe_agg *a = &o->n->u.agg.aggs[part->first];
     int nk = o->n->u.agg.nkeys;
     if (!a->norder)
-        return a->distinct ? ro_grouped(o, ro_values(o, part), nk + 1, 0) : ro_values(o, part);
+        return a->distinct ? ro_grouped(o, ro_values(o, part, a->arg), nk + 1, 0) : ro_values(o, part, a->arg);
     struct fe_node *in = rw_copy(o->w, o->in);
     struct fe_node *p = ro_projected(o, part->counts ? ro_filtered(o, in, part->counts) : in, nk + a->norder + 1);
     for (int i = 0; i < nk; i++)

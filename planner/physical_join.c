@@ -181,8 +181,11 @@ static double cost_fk(const struct ctx *c, const struct pl_join *j, int fk, int 
     int columns = 1;
     for (int i = 0; i < j->tbuild->ncols; i++)
         columns += c->need[j->tbuild->id][i];
-    return pl_cost_foreign_key(children(c, j, fk, key), node_table(j->tbuild)->fks[fk].child_rows != NULL, columns,
-                               est_rows(c, j->tprobe));
+    const struct fe_table *t = node_table(j->tbuild);
+    const bool scattered = t->fks[fk].child_rows != NULL;
+    const double each = children(c, j, fk, key), probe = est_rows(c, j->tprobe);
+    return c->plan->order_auto ? pl_cost_children((double)t->rows, each, scattered, columns, probe)
+                               : pl_cost_foreign_key(each, scattered, columns, probe);
 }
 
 /* A left join keeps its rows only if nothing but the key decides about a match. */

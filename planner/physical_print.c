@@ -57,6 +57,7 @@ static void print_place(struct hd_strbuf *o, const struct pl_pipeline *p, int de
     for (int k = 0; k < PL_CACHE_COUNT; k++)
         if (s->caches[k])
             hd_strbuf_addf(o, ", %s groups", pl_cache_text((enum pl_cache)k));
+    hd_strbuf_adds(o, s->by_lane ? ", lane by lane" : "");
     for (int i = 0; i < (int)s->place; i++)
         if (s->no_place[i])
             hd_strbuf_addf(o, "; not %s (%s)", pl_place_row((enum pl_place)i)->text, s->no_place[i]);

@@ -51,6 +51,11 @@ static const char *why_not_addressed(const struct pl_table_facts *f, double memo
     return is_worth_it(f) ? NULL : "the range is too sparse";
 }
 
+bool pl_is_addressed(const struct ctx *c, const struct pl_table_facts *f)
+{
+    return !why_not_addressed(f, c->opt.memory_bytes);
+}
+
 enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f)
 {
     const char *why = why_not_addressed(f, c->opt.memory_bytes);

@@ -18,6 +18,7 @@ struct pl_table {
     bool existence;     /* only whether a key is there */
     bool unique;        /* one row for each key at most */
     bool *null_equal;   /* by key: NULL matches NULL, and both sides may have it; NULL: no such key */
+    int *scale;         /* by key: the scale at which it is compared, -1: its own; NULL: all by their own */
     struct pack pack;   /* of the keys, where the table is addressed by them */
     struct pl_parts parts; /* HASH */
     int *same;          /* [build column]: the key of the probe side that it equals and is taken from, -1: none */
@@ -51,6 +52,7 @@ struct pl_grouping {
     struct pack pack;        /* AGG_DENSE, `word`: of the kept keys */
     struct pl_parts parts;   /* AGG_HASH: of the rows that are grouped */
     double groups;           /* estimated */
+    double max_rows;         /* of a group, by facts */
 };
 
 /* What is known of a join's build side by its keys. */
@@ -65,6 +67,8 @@ struct pl_table_facts {
     bool null_equal;  /* NULL matches NULL in a key that may be NULL on both sides */
     enum fe_strategy strategy;
 };
+/* Keys address the table, if pl_choose_table is asked. */
+bool pl_is_addressed(const struct ctx *c, const struct pl_table_facts *f);
 /* BITMAP, DIRECT, CSR or HASH. */
 enum rt_state_kind pl_choose_table(struct ctx *c, struct pl_node *n, const struct pl_table_facts *f);
 

@@ -57,6 +57,8 @@ struct pl_slot {
  *     (single argument each; `scale` in the node)
  *   TO_F64: integer / 10^scale, F32 · TO_F32: the same, or F64 (fail: CAST_RANGE) · FROM_F64: round_half_away(x * 10^scale) to phys, fail: CAST_RANGE (limit_digits too)
  *   TO_STRING: value of in_type -> STR · FROM_STRING: STR -> value of out_type, fail: CAST_STRING
+ *   TRY_FROM_STRING: the same, NULL where it is none · TRY_DECODE: STR -> itself, NULL where its bytes are not UTF-8
+ *   TRY_TO_F32: F64 -> F32, NULL beyond it · WITHIN: x, lo, hi: x, NULL (of value 0) if x < lo, x > hi or x is NaN
  *   DICT_STRING: I32 code -> STR by dictionary args arg, arg2 (offsets, bytes)
  *   LOOKUP: I32 code -> field 0 of ARRAY state `state` row [code], rows address in arg. The result is nullable if the
  *     field is
@@ -208,6 +210,8 @@ struct pl_sink {
     int count_copies; /* HISTOGRAM: of the counts of a block */
     int place_size; /* in the unit of the place, a size class: kernels serve every range that fits */
     bool caches[PL_CACHE_COUNT];
+    double group_rows; /* AGG_*: of a group, at most, by facts */
+    bool by_lane; /* lanes of a warp hardly ever have one group: each adds what it has */
     int shared_bytes; /* of a block, for all of these */
     int a_rows, a_bits; /* args: AGG_DENSE shared rows address, BITMAP/DIRECT bits, ARRAY rows */
     int *a_fields, *a_valids; /* DIRECT: per out, address of array and validity bytes (-1) */
@@ -354,6 +358,8 @@ struct pl_options {
     int frame_weight; /* pipelines that weigh more are framed; 0: default (planner/parts.c) */
     /* Called before planning reads the dictionary of a column; NULL: dictionaries are sound. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
+    /* Called before planning reads other data for estimates; NULL: they are sound. */
+    int (*touch)(struct fe_table_part part, struct hd_err *err);
 };
 
 /* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */

@@ -3,6 +3,7 @@
  * The CPU backend has its own counterpart in private and shared states. */
 #include "planner/place.h"
 
+#include "planner/access.h"
 #include "planner/cost.h"
 
 /* ---- columns of planner/places.def -------------------------------------------------------- */
@@ -316,7 +317,7 @@ static int cached_words(const struct rt_state *st, const struct pl_sink *s)
 static int cache_size_warp(const struct ctx *c, const struct pl_pipeline *q)
 {
     bool heavy = heaviest_group(c, q) >= PL_CACHED_SHARE || groups_are_outer(c, q);
-    return heavy ? cached_words(&c->states.v[q->sink.state], &q->sink) : -1;
+    return heavy && q->sink.group_rows > PL_APART_ROWS ? cached_words(&c->states.v[q->sink.state], &q->sink) : -1;
 }
 
 /* Runs of equal keys fill warps. */
@@ -324,9 +325,24 @@ static int cache_size_block(const struct ctx *c, const struct pl_pipeline *q)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
     bool heavy = heaviest_group(c, q) >= PL_FREQUENT_SHARE || groups_are_outer(c, q);
-    if (!heavy || q->sink.clustered || cached_words(st, &q->sink) < 0)
+    if (!heavy || q->sink.group_rows <= PL_APART_ROWS || q->sink.clustered || cached_words(st, &q->sink) < 0)
         return -1;
     return st->stride + 8 <= caches[PL_CACHE_BLOCK].limit ? st->stride + 8 : -1;
+}
+
+/* Nothing but sums of groups with few rows each, which do not come together: looking for lanes of one group would cost
+ * more than it saves. */
+static bool lanes_are_apart(const struct ctx *c, const struct pl_pipeline *q)
+{
+    const struct pl_sink *s = &q->sink;
+    const struct rt_state *st = &c->states.v[s->state];
+    bool dense = s->kind == PL_SINK_AGG_DENSE && s->place == PL_PLACE_MEMORY && st->presence;
+    if (!dense || s->clustered || s->group_rows > PL_APART_ROWS)
+        return false;
+    for (int i = 0; i < st->nfields; i++)
+        if (st->merge[i] != RT_MERGE_SUM)
+            return false;
+    return true;
 }
 
 /* ---- the choice ------------------------------------------------------------------------- */
@@ -378,4 +394,9 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
         s->outs[i].narrow = s->outs[i].narrow && q->in_place;
     s->shared_bytes = pl_place_shared(s->place, s->place_size, q->gpu.block_warps);
     choose_caches(c, q);
+    s->by_lane = lanes_are_apart(c, q);
+    bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;
+    if (groups && s->place == PL_PLACE_MEMORY && !s->clustered && !s->caches[PL_CACHE_WARP] &&
+        !s->caches[PL_CACHE_BLOCK])
+        pl_access_atomics(q, &c->states.v[s->state]);
 }

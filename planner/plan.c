@@ -77,6 +77,11 @@ static int needed_columns(struct ctx *c)
 static int facts(struct ctx *c)
 {
     c->est = HD_NEWN(c->a, struct est_node, c->plan->nnodes + 1);
+    for (int i = 0; i < c->counted.n; i++) {
+        struct est_node *e = &c->est[c->counted.v[i].n->id];
+        e->rows = c->counted.v[i].rows;
+        e->has_rows = true;
+    }
     return 0;
 }
 

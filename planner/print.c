@@ -182,6 +182,7 @@ static void print_place(const struct printer *w)
             any = true;
         }
     hd_strbuf_adds(w->o, any ? "]" : "");
+    hd_strbuf_adds(w->o, s->by_lane ? " [gpu: lane by lane]" : "");
 }
 
 static void print_sink(const struct printer *w)
@@ -314,6 +315,13 @@ static void print_source(const struct printer *w)
     hd_show_end_line(w->o, line);
 }
 
+static void print_field(struct hd_strbuf *o, const struct rt_field *f, bool more)
+{
+    hd_strbuf_addf(o, "%s%s:%s%s", more ? ", " : "", f->name, rt_phys_name(f->phys), f->valid_offset >= 0 ? "?" : "");
+    if (f->bytes)
+        hd_strbuf_addf(o, " in %d", f->bytes);
+}
+
 static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uint64_t *rows)
 {
     size_t line = o->n;
@@ -323,8 +331,7 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     if (s->nfields)
         hd_strbuf_addf(o, " row %d bytes {", s->stride);
     for (int i = 0; i < s->nfields; i++)
-        hd_strbuf_addf(o, "%s%s:%s%s", i ? ", " : "", s->fields[i].name, rt_phys_name(s->fields[i].phys),
-                       s->fields[i].valid_offset >= 0 ? "?" : "");
+        print_field(o, &s->fields[i], i > 0);
     if (s->nfields)
         hd_strbuf_addc(o, '}');
     hd_strbuf_adds(o, s->unique ? " unique" : "");

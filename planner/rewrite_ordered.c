@@ -117,7 +117,8 @@ static struct fe_node *make_rest(struct ordering *o)
 static void modes(struct ordering *o, int part)
 {
     int nk = o->n->u.agg.nkeys;
-    struct fe_node *g = ro_grouped(o, ro_values(o, &o->parts[part]), nk + 1, 1);
+    const struct ordered_part *p = &o->parts[part];
+    struct fe_node *g = ro_grouped(o, ro_values(o, p, o->n->u.agg.aggs[p->first].arg), nk + 1, 1);
     int count = ro_add_agg(g, FE_AGG_COUNT_STAR, NULL, "count");
     if (rw_has_intervals(g))
         g = rw_intervals(o->w, g);

@@ -55,7 +55,8 @@ static bool check_function(struct vf *v, const struct pl_out *o)
         return true;
     VF_CHECK(v, OUT_FUNCTION, o->fn >= 0 && (size_t)o->fn < HD_COUNT(merges) && o->fn != FE_AGG_AVG);
     VF_CHECK(v, OUT_FUNCTION, merges[o->fn] == st->merge[o->field]);
-    VF_CHECK(v, OUT_FUNCTION, !counts(v, o) || st->fields[o->field].phys == RT_I64);
+    bool word = st->kind == RT_STATE_AGG_DENSE && st->fields[o->field].phys == RT_I32;
+    VF_CHECK(v, OUT_FUNCTION, !counts(v, o) || word || st->fields[o->field].phys == RT_I64);
     return true;
 }
 
@@ -202,6 +203,19 @@ static bool check_counts(struct vf *v, const struct pl_sink *s)
     return true;
 }
 
+/* Each lane adds, and stores nothing. */
+static bool check_apart(struct vf *v, const struct pl_sink *s)
+{
+    const struct rt_state *st = state_of(v);
+    if (!s->by_lane)
+        return true;
+    VF_CHECK(v, PLACE_APART, s->kind == PL_SINK_AGG_DENSE && s->place == PL_PLACE_MEMORY && !has_cache(s));
+    VF_CHECK(v, PLACE_APART, st->presence > 0 && !v->p->framed);
+    for (int i = 0; i < st->nfields; i++)
+        VF_CHECK(v, PLACE_APART, st->merge[i] == RT_MERGE_SUM);
+    return true;
+}
+
 static bool check_place(struct vf *v, const struct pl_sink *s)
 {
     const struct rt_state *st = state_of(v);
@@ -213,6 +227,7 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));
     VF_CHECK(v, PLACE, s->place != PL_PLACE_BLOCK || (uint64_t)s->place_size >= st->range * (uint64_t)st->stride);
     VF_TRY(check_counts(v, s));
+    VF_TRY(check_apart(v, s));
     VF_TRY(check_shared_bytes(v, s));
     VF_CHECK(v, PLACE_ROWS, !v->p->in_place || (row->thread && v->p->nlevels == 1 && !v->p->framed));
     VF_CHECK(v, PLACE_SOLE, !row->sole || v->sinks[s->state] == 1);

@@ -303,22 +303,29 @@ static bool claim(unsigned char *bytes, int stride, int at, int n)
 static bool says_presence(const struct rt_state *st)
 {
     int f = st->presence - 1;
-    return st->merge[f] == RT_MERGE_SUM && st->fields[f].phys == RT_I64 && st->fields[f].valid_offset < 0;
+    enum rt_phys p = st->fields[f].phys;
+    return st->merge[f] == RT_MERGE_SUM && (p == RT_I64 || p == RT_I32) && st->fields[f].valid_offset < 0;
+}
+
+static bool is_narrow_sum(const struct rt_state *st, int f)
+{
+    const struct rt_field *d = &st->fields[f];
+    return (d->bytes == 1 || d->bytes == 2) && st->kind == RT_STATE_AGG_DENSE && st->merge[f] == RT_MERGE_SUM &&
+           d->phys == RT_I32 && d->valid_offset < 0;
 }
 
 static bool check_layout(struct vf *v, const struct rt_state *st)
 {
-    int align = 8, head = rt_state_head(st);
-    for (int i = 0; i < st->nfields; i++)
-        align = st->fields[i].phys == RT_I128 ? 16 : align;
-    VF_CHECK(v, STATE_STRIDE, st->stride > 0 && st->stride % align == 0);
+    int head = rt_state_head(st);
     VF_CHECK(v, STATE_PRESENCE, st->presence >= 0 && st->presence <= st->nfields);
     VF_CHECK(v, STATE_PRESENCE, !st->presence || (st->kind == RT_STATE_AGG_DENSE && says_presence(st)));
+    VF_CHECK(v, STATE_STRIDE, st->stride > 0 && st->stride % rt_state_align(st) == 0);
     unsigned char *bytes = HD_NEWN(v->arena, unsigned char, st->stride);
     VF_CHECK(v, STATE_LAYOUT, claim(bytes, st->stride, 0, head));
     for (int i = 0; i < st->nfields; i++) {
         const struct rt_field *f = &st->fields[i];
-        int size = rt_phys_size(f->phys);
+        int size = rt_field_size(f);
+        VF_CHECK(v, FIELD_BYTES, !f->bytes || is_narrow_sum(st, i));
         VF_CHECK(v, STATE_LAYOUT, f->offset % (f->phys == RT_STR ? 8 : size) == 0);
         VF_CHECK(v, STATE_LAYOUT, claim(bytes, st->stride, f->offset, size));
         VF_CHECK(v, STATE_LAYOUT, f->valid_offset < 0 || claim(bytes, st->stride, f->valid_offset, 1));

@@ -46,6 +46,25 @@ bool rt_state_aggregates(enum rt_state_kind k)
     return states[k].aggregate;
 }
 
+int rt_field_size(const struct rt_field *f)
+{
+    return f->bytes ? f->bytes : rt_phys_size(f->phys);
+}
+
+int rt_state_align(const struct rt_state *s)
+{
+    int align = 8, widest = 1;
+    bool sums = s->kind == RT_STATE_AGG_DENSE && s->presence;
+    for (int i = 0; i < s->nfields; i++) {
+        const struct rt_field *f = &s->fields[i];
+        if (f->phys == RT_I128)
+            align = 16;
+        sums &= s->merge[i] == RT_MERGE_SUM && f->valid_offset < 0;
+        widest = HD_MAX(widest, rt_field_size(f));
+    }
+    return sums && widest <= 4 ? widest : align;
+}
+
 int rt_state_head(const struct rt_state *s)
 {
     return s->word || s->presence ? 0 : states[s->kind].head;
@@ -313,17 +332,12 @@ uint64_t rt_fragment_end(struct rt_fragment f, uint64_t rows)
 
 /* ---- memory of tables ---------------------------------------------------------------------- */
 
-static uint64_t value_bytes(const struct fe_table_column *c)
-{
-    return c->storage == FE_STORE_TEXT ? 4u : (uint64_t)c->width;
-}
-
 uint64_t rt_arg_bytes(const struct rt_arg *a)
 {
     const struct fe_table *t = a->table;
     uint64_t rows = (uint64_t)t->rows;
     switch (a->kind) {
-    case RT_ARG_COL_DATA: return rows * value_bytes(&t->cols[a->column]);
+    case RT_ARG_COL_DATA: return fe_column_bytes(&t->cols[a->column], t->rows);
     case RT_ARG_COL_VALID: return (rows + 7) / 8;
     case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
     case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
@@ -343,5 +357,6 @@ uint64_t rt_arg_bytes(const struct rt_arg *a)
 uint64_t rt_arg_row_bits(const struct rt_arg *a)
 {
     HD_ASSERT(a->kind == RT_ARG_COL_DATA || a->kind == RT_ARG_COL_VALID);
-    return a->kind == RT_ARG_COL_DATA ? value_bytes(&a->table->cols[a->column]) * 8 : 1;
+    const struct fe_table_column *c = &a->table->cols[a->column];
+    return a->kind == RT_ARG_COL_VALID ? 1 : c->bits ? (uint64_t)c->bits : (uint64_t)c->width * 8;
 }

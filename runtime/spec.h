@@ -96,6 +96,7 @@ struct rt_field {
     enum rt_phys phys;
     int offset;
     int valid_offset; /* byte, 1 = valid; -1: never NULL */
+    int bytes; /* 1 or 2: it lies in so many bytes, unsigned (an I32 that sums up, of AGG_DENSE); 0: in those of phys */
     struct hd_type type; /* logical, for results, sort order and merging */
     const struct fe_table *dict_table; /* codes of this table column's dictionary, or NULL */
     int dict_column;
@@ -103,6 +104,8 @@ struct rt_field {
     int border_keys; /* sort keys that make a group */
     const struct rt_frame *frame; /* ROWS, of a field that is merged; NULL: it runs */
 };
+
+int rt_field_size(const struct rt_field *f); /* bytes in a row */
 
 /* How partial results in an aggregate's accumulator field combine. KEY fields identify the group.
  * All accumulators start as zero bytes; MIN, MAX, ANY and nullable SUM carry a valid byte. PRODUCTS (the sum of products
@@ -149,6 +152,9 @@ struct rt_state;
 int rt_state_head(const struct rt_state *s);
 /* The field that is not 0 in rows that have a group, of states with gaps; -1: byte 0 of a row is it. */
 int rt_state_presence(const struct rt_state *s);
+/* Where rows begin: at multiples of 8 bytes, of 16 with an I128 field. Rows of an AGG_DENSE that are nothing but sums of at
+ * most 4 bytes, one of which says whether the group exists: of the widest of these. */
+int rt_state_align(const struct rt_state *s);
 bool rt_state_has_gaps(const struct rt_state *s); /* rows without a group may be among those of the groups */
 
 /* Framed fields from `first` on that are of one x and, of distinct values, of one frame; 0: those before have it, or it is
@@ -215,7 +221,7 @@ struct rt_state {
     enum rt_merge *merge; /* AGG_*: per field. ROWS: a field with SUM, MIN or MAX is a running one: once the state is
                              finished it has that of all rows up to its own, or of those of its frame, NULLs
                              passed over */
-    int stride; /* bytes of a row, a multiple of 8 (16 if an I128 field) */
+    int stride; /* bytes of a row, a multiple of rt_state_align */
     uint64_t range; /* BITMAP, DIRECT, CSR, AGG_DENSE, ARRAY: number of indexes */
     int presence; /* AGG_DENSE: 1 + integer field that is not 0 where the group exists; 0: byte 0 of a row says so */
     bool shared; /* AGG_DENSE: one array updated with atomics instead of one per thread */
@@ -386,6 +392,7 @@ struct rt_access {
     double items; /* there are; per row of the state, if there is one */
     int state; /* -1 */
     double stride, bytes; /* of an item; of what is touched of it */
+    int atomics; /* UPDATE: that a GPU does for a row, if lanes of a warp have none in common; 0: some other way */
     const struct fe_table *table; /* items are the strings of this column, or of its dictionary, and stride and bytes
                                      their mean length; NULL: they are not */
     int column;

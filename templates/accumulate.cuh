@@ -3,8 +3,8 @@
 // values starts, `of` is pure and leaves the other as it is if one is `none`, `into` is for one
 // thread at a time per lane and needs no warp.
 //
-//   sums           one atomic add; 128 bits are two adds, the lower one carries. None wraps:
-//                  the planner chose the width so
+//   sums           one atomic add, of fields of 8 and 16 bits to the word around them; 128 bits
+//                  are two adds, the lower one carries. None wraps: the planner chose the width so
 //   bits           one atomic, of 64 bits
 //   int min, max   one atomic; accumulators start at the far end of their type
 //   floats' min, max: compare-and-swap of the bits while the value comes first in the order of
@@ -29,6 +29,28 @@ HDD_DEVICE void hdd_mark_valid(u8 *valid)
 }
 
 // ---- sums ----------------------------------------------------------------------------------
+
+HDD_DEVICE void hdd_atomic_sum(i32 *p, i32 v)
+{
+    hdd_atomic_add(reinterpret_cast<u32 *>(p), (u32)v);
+}
+
+// A field of 8 or 16 bits in the word around it, in which it never carries.
+template <class Field> HDD_DEVICE void hdd_atomic_sum_within(Field *p, i32 v)
+{
+    const u64 at = reinterpret_cast<u64>(p);
+    hdd_atomic_add(reinterpret_cast<u32 *>(at & ~(u64)3), (u32)v << (u32)(at & 3) * 8);
+}
+
+HDD_DEVICE void hdd_atomic_sum(u8 *p, i32 v)
+{
+    hdd_atomic_sum_within(p, v);
+}
+
+HDD_DEVICE void hdd_atomic_sum(u16 *p, i32 v)
+{
+    hdd_atomic_sum_within(p, v);
+}
 
 HDD_DEVICE void hdd_atomic_sum(i64 *p, i64 v)
 {
@@ -60,7 +82,7 @@ struct hdd_sum {
         return a + b;
     }
 
-    template <class T> HDD_MEMBER void into(T &field, u8 *valid, T v) const
+    template <class Field, class T> HDD_MEMBER void into(Field &field, u8 *valid, T v) const
     {
         hdd_atomic_sum(&field, v);
         hdd_mark_valid(valid);
@@ -284,8 +306,7 @@ template <class Order> struct hdd_first_in {
     HDD_MEMBER void into(i128 &field, u8 *valid, i128 v) const
     {
         const u64 *const words = reinterpret_cast<const u64 *>(&field);
-        if (hdd_field_lock(valid).valid() &&
-            Order::before((i64)hdd_load_relaxed(words + 1), (i64)(v >> 64)))
+        if (hdd_field_lock(valid).valid() && Order::before((i64)hdd_load_relaxed(words + 1), (i64)(v >> 64)))
             return;
         locked(field, valid, v);
     }
@@ -377,8 +398,7 @@ template <class Op, class T> HDD_DEVICE void hdd_add(Op op, hdd_opt<T> &to, hdd_
         to = hdd_opt<T>(op.of(to.v, v.v), true);
 }
 
-template <class Op, class T, class V>
-HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
+template <class Op, class T, class V> HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
 {
     hdd_add(op, to, v);
     seen |= hdd_is_null(v) ? 0 : bit;
@@ -388,8 +408,7 @@ HDD_DEVICE void hdd_add(Op op, T &to, u32 &seen, u32 bit, V v)
 template <class Pipeline, class Accumulators> HDD_DEVICE void hdd_combine(const Pipeline &p, Accumulators &accumulators)
 {
     HDD_NO_UNROLL // runs once per kernel, and every copy costs time to compile
-    for (u32 by = HDD_LANES / 2; by > 0; by /= 2)
-        p.merge(accumulators, p.of_lane(accumulators, hdd_lane() ^ by));
+        for (u32 by = HDD_LANES / 2; by > 0; by /= 2) p.merge(accumulators, p.of_lane(accumulators, hdd_lane() ^ by));
 }
 
 #endif

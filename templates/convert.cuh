@@ -113,7 +113,7 @@ HDD_TO_STRING(hdd_timestamp_string, i64, hdd_put_timestamp(form, v))
 HDD_TO_STRING(hdd_time_string, i64, hdd_put_clock(form, v))
 #undef HDD_TO_STRING
 
-// ---- from string ---------------------------------------------------------------------------
+// ---- from string: a failure or, by _or_null, NULL where it is no value ---------------------------------------------------------------------------
 
 #define HDD_FROM_STRING(name, type, read) \
     struct name##_of { \
@@ -131,6 +131,17 @@ HDD_TO_STRING(hdd_time_string, i64, hdd_put_clock(form, v))
     template <class A> HDD_DEVICE auto name(const hdd_run &run, i32 scale, i32 digits, i32 path, A t) \
     { \
         return hdd_strict(name##_of{run, scale, digits, path}, t); \
+    } \
+    HDD_DEVICE hdd_opt<type> name##_or_null(i32 scale, i32 digits, hdd_string t) \
+    { \
+        type v = type(); \
+        (void)scale, (void)digits; \
+        const bool ok = read; \
+        return hdd_opt<type>(v, ok); \
+    } \
+    HDD_DEVICE hdd_opt<type> name##_or_null(i32 scale, i32 digits, hdd_opt<hdd_string> t) \
+    { \
+        return t.ok ? name##_or_null(scale, digits, t.v) : hdd_null<type>(); \
     }
 HDD_FROM_STRING(hdd_string_bool, bool, hdd_read_bool(t.s, t.n, &v))
 HDD_FROM_STRING(hdd_string_int32, i64, hdd_read_int(t.s, t.n, -2147483648ll, 2147483647, &v))

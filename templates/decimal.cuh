@@ -292,4 +292,16 @@ template <class A> HDD_DEVICE auto hdd_to_f32(const hdd_run &run, i32 path, A x)
     return hdd_strict(hdd_to_f32_of{run, path}, x);
 }
 
+// NULL where it would be infinite and is not.
+HDD_DEVICE hdd_opt<f32> hdd_try_to_f32(f64 x)
+{
+    const f32 r = (f32)x;
+    return hdd_opt<f32>(r, r - r == 0 || x - x != 0);
+}
+
+HDD_DEVICE hdd_opt<f32> hdd_try_to_f32(hdd_opt<f64> x)
+{
+    return x.ok ? hdd_try_to_f32(x.v) : hdd_null<f32>();
+}
+
 #endif

@@ -42,4 +42,17 @@ template <class A> HDD_DEVICE auto hdd_string_interval(const hdd_run &run, i32 s
     return hdd_strict(hdd_string_interval_of{run, path}, t);
 }
 
+HDD_DEVICE hdd_opt<i128> hdd_string_interval_or_null(i32 scale, i32 digits, hdd_string t)
+{
+    i128 v = 0;
+    (void)scale, (void)digits;
+    const bool ok = hdd_read_interval(t.s, t.n, &v);
+    return hdd_opt<i128>(v, ok);
+}
+
+HDD_DEVICE hdd_opt<i128> hdd_string_interval_or_null(i32 scale, i32 digits, hdd_opt<hdd_string> t)
+{
+    return t.ok ? hdd_string_interval_or_null(scale, digits, t.v) : hdd_null<i128>();
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include "hd/range.cuh"
 #include "hd/run.cuh"
 #include "hd/slot.cuh"
+#include "hd/stored.cuh"
 #include "hd/value.cuh"
 
 // As the index of an array: a NULL is an index that no array has.
@@ -144,10 +145,10 @@ HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *dat
     u32 at = r.begin;
     for (u32 n = r.n; n > 1;) {
         const u32 half = n / 2;
-        at += (i64)hdd_load_const(data + at + half) <= wanted ? half : 0;
+        at += (i64)hdd_stored(data, (i32)(at + half)) <= wanted ? half : 0;
         n -= half;
     }
-    return (i64)hdd_load_const(data + at) == wanted ? (i32)at : -1;
+    return (i64)hdd_stored(data, (i32)at) == wanted ? (i32)at : -1;
 }
 
 // Rows of a table that have base + wanted in a column by which they ascend.
@@ -163,7 +164,7 @@ template <class Stored> struct hdd_sorted_column {
     }
     HDD_MEMBER i64 at(u32 row) const
     {
-        return (i64)hdd_load_const(data + row);
+        return (i64)hdd_stored(data, (i32)row);
     }
     HDD_MEMBER u32 first() const
     {

@@ -12,19 +12,32 @@
 #define HDD_RUNS_CUH
 
 #include "hd/accumulate.cuh"
+#include "hd/load.cuh"
+
+HDD_DEVICE void hdd_store_pieces(u64 *to, u64 a, u64 b)
+{
+    hdd_store16(to, a, b);
+}
+
+template <class T> HDD_DEVICE void hdd_store_pieces(T *to, T a, T b)
+{
+    to[0] = a;
+    to[1] = b;
+}
 
 // A row of which this thread writes every byte.
 template <class Row> HDD_DEVICE void hdd_store_row(Row *to, const Row &from)
 {
-    const u64 *const words = reinterpret_cast<const u64 *>(&from);
-    u64 *const out = reinterpret_cast<u64 *>(to);
-    constexpr u32 n = sizeof(Row) / 8, step = n % 2 ? 1 : 2;
+    typedef typename hdd_row_piece<sizeof(Row)>::type piece;
+    const piece *const pieces = reinterpret_cast<const piece *>(&from);
+    piece *const out = reinterpret_cast<piece *>(to);
+    constexpr u32 n = sizeof(Row) / sizeof(piece), step = sizeof(Row) % 16 ? 1 : 2;
     HDD_UNROLL
     for (u32 k = 0; k < n; k += step)
         if (step == 2)
-            hdd_store16(out + k, words[k], words[k + 1]);
+            hdd_store_pieces(out + k, pieces[k], pieces[k + 1]);
         else
-            out[k] = words[k];
+            out[k] = pieces[k];
 }
 
 // One tile of a warp.
@@ -63,8 +76,7 @@ template <class Run> struct hdd_runs {
         const u32 live = hdd_ballot(some), below = live & hdd_lanes_below();
         const u32 last = below ? hdd_highest(below) : 0;
         // The run that a lane begins with is the one that the last live lane ended with.
-        const bool joined =
-            hdd_shuffle(at, last) == (more ? head_at : at) && some && below != 0;
+        const bool joined = hdd_shuffle(at, last) == (more ? head_at : at) && some && below != 0;
         const u32 joins = hdd_ballot(joined), split = hdd_ballot(more);
         const u32 starts = split | (live & ~joins); // lanes in which their last run began
         add_up(p, starts & hdd_lanes_upto());
@@ -77,8 +89,7 @@ template <class Run> struct hdd_runs {
         if (more) {
             if (joined)
                 p.merge(head, before);
-            const bool shared = joined ? hdd_highest(starts & below) == opens
-                                       : hdd_lane() == first;
+            const bool shared = joined ? hdd_highest(starts & below) == opens : hdd_lane() == first;
             close(p, head_at, head, shared);
         }
         const u32 above = live & ~hdd_lanes_upto();
@@ -101,8 +112,7 @@ template <class Run> struct hdd_runs {
         }
     }
 
-    template <class Pipeline>
-    HDD_MEMBER static void close(Pipeline &p, u64 group, const Run &run, bool shared)
+    template <class Pipeline> HDD_MEMBER static void close(Pipeline &p, u64 group, const Run &run, bool shared)
     {
         if (shared)
             p.add_accumulators(p.sink[group], run);

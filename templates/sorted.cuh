@@ -6,6 +6,7 @@
 
 #include "hd/hash.cuh"
 #include "hd/range.cuh"
+#include "hd/stored.cuh"
 
 // ---- words ---------------------------------------------------------------------------------
 
@@ -93,7 +94,7 @@ template <class Stored> struct hdd_values_of {
 
     HDD_MEMBER i64 operator()(u32 row) const
     {
-        return (i64)hdd_load_const(data + row) + base;
+        return (i64)hdd_stored(data, (i32)row) + base;
     }
 };
 

@@ -376,14 +376,20 @@ HDD_DEVICE i32 hdd_utf8_character(const u8 *s, i32 n)
     return size;
 }
 
+// Whether bytes are UTF-8: 1, 0.
+HDD_DEVICE i64 hdd_is_text(const u8 *s, i32 n)
+{
+    i32 size = 1;
+    for (i32 i = 0; i < n && size > 0; i += size)
+        size = hdd_utf8_character(s + i, n - i);
+    return size > 0;
+}
+
 // The same bytes as a string; -1: they are none.
 HDD_DEVICE i64 hdd_as_text(u8 *to, const u8 *s, i32 n)
 {
-    for (i32 i = 0, size; !to && i < n; i += size) {
-        size = hdd_utf8_character(s + i, n - i);
-        if (size == 0)
-            return -1;
-    }
+    if (!to && !hdd_is_text(s, n))
+        return -1;
     return hdd_put_bytes(to, 0, s, n);
 }
 

@@ -54,6 +54,17 @@ template <class R, hdd_of_two_texts_and_number *F> struct hdd_text_2n {
     }
 };
 
+// NULL where bytes are not UTF-8.
+HDD_DEVICE hdd_opt<hdd_string> hdd_try_decode(hdd_string s)
+{
+    return hdd_opt<hdd_string>(s, hdd_is_text(s.s, s.n) != 0);
+}
+
+HDD_DEVICE hdd_opt<hdd_string> hdd_try_decode(hdd_opt<hdd_string> s)
+{
+    return s.ok ? hdd_try_decode(s.v) : s;
+}
+
 template <class R, hdd_of_text *F, class A> HDD_DEVICE auto hdd_text(A s)
 {
     return hdd_strict(hdd_text_1<R, F>(), s);

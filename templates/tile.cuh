@@ -4,6 +4,7 @@
 #define HDD_TILE_CUH
 
 #include "hd/machine.cuh"
+#include "hd/stored.cuh"
 
 constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS;        // of a lane
 constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
@@ -71,6 +72,37 @@ template <class T> struct hdd_tile {
         else
             hdd_from_bits(w[j * bytes / 4] >> (j * bits % 32), v);
         return v;
+    }
+};
+
+// A lane's eight numbers of Bits bits are Bits bytes, from any byte on: words are loaded, and moved to begin with the first
+// number.
+template <u32 Bits> struct hdd_tile<hdd_packed<Bits>> {
+    static constexpr u32 words = (Bits + 3) / 4;
+    u32 w[words + 1];
+
+    HDD_MEMBER hdd_tile(const hdd_packed<Bits> *data, u32 first)
+    {
+        const u64 from = (u64)(first / 8) * Bits;
+        const u32 *const at = reinterpret_cast<const u32 *>(data) + (from >> 2);
+        const u32 shift = 8 * ((u32)from & 3);
+        HDD_UNROLL
+        for (u32 k = 0; k <= words; k++)
+            w[k] = hdd_load_const(at + k);
+        HDD_UNROLL
+        for (u32 k = 0; k < words; k++)
+            w[k] = hdd_shift_pair(w[k], w[k + 1], shift);
+        w[words] = 0;
+    }
+
+    HDD_MEMBER u64 operator[](u32 j) const
+    {
+        const u32 at = j * Bits, k = at / 32, shift = at % 32, more = words;
+        const u64 low = hdd_shift_pair(w[k], w[k + 1 < more ? k + 1 : more], shift);
+        if (Bits <= 32)
+            return low & ((1ull << Bits) - 1);
+        const u64 high = hdd_shift_pair(w[k + 1 < more ? k + 1 : more], w[k + 2 < more ? k + 2 : more], shift);
+        return (high << 32 | low) & ((1ull << Bits) - 1);
     }
 };
 

@@ -88,6 +88,17 @@ template <class F, class A, class B> HDD_DEVICE auto hdd_strict(F f, A a, hdd_op
     return hdd_strict(f, hdd_opt<A>(a), b);
 }
 
+// x unless it is outside of lo and hi, or NaN.
+template <class T> HDD_DEVICE hdd_opt<T> hdd_within(T x, T lo, T hi)
+{
+    return hdd_opt<T>(x, x >= lo && x <= hi);
+}
+
+template <class T> HDD_DEVICE hdd_opt<T> hdd_within(hdd_opt<T> x, T lo, T hi)
+{
+    return x.ok ? hdd_within(x.v, lo, hi) : x;
+}
+
 // ---- order ---------------------------------------------------------------------------------
 
 template <class T> HDD_DEVICE bool hdd_less(T a, T b)

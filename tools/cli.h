@@ -66,7 +66,7 @@ struct cli_command {
     int (*run)(const struct cli_args *a, struct cli_error *err);
 };
 extern const struct cli_command cli_gen, cli_load, cli_run, cli_explain, cli_convert, cli_bench, cli_params, cli_check,
-    cli_info;
+    cli_info, cli_warm;
 
 /* argv[0] is the command's name. On success *help tells whether only help was asked for. */
 int cli_parse(const struct cli_command *c, int argc, char **argv, struct cli_args *a, bool *help,

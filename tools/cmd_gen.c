@@ -72,6 +72,7 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g, stru
     heddle_context *context;
     struct tg_db_options o = {
         .used_only = cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
+        .pack = cli_given(a, CLI_PACK),
         .threads = (int)cli_count(a, CLI_THREADS, 0),
         .progress = cli_progress,
     };
@@ -102,7 +103,8 @@ static int check_args(const struct cli_args *a, struct cli_error *err)
     static const enum cli_option_id of_graphs[] = {CLI_VERTICES, CLI_EDGES, CLI_SEED};
     if (cli_refuse(a, of_graphs, sizeof of_graphs / sizeof of_graphs[0], err) || cli_require(a, CLI_SCALE, err) ||
         cli_exclude(a, CLI_OUT, CLI_TBL, err) || cli_exclude(a, CLI_OUT, CLI_CHUNK, err) ||
-        cli_exclude(a, CLI_OUT, CLI_TABLES, err) || cli_exclude(a, CLI_TBL, CLI_COLUMNS, err))
+        cli_exclude(a, CLI_OUT, CLI_TABLES, err) || cli_exclude(a, CLI_TBL, CLI_COLUMNS, err) ||
+        cli_exclude(a, CLI_TBL, CLI_PACK, err))
         return -1;
     if (!cli_given(a, CLI_OUT) && !cli_given(a, CLI_TBL))
         return cli_fail(err, CLI_BAD_INPUT, NULL, "expected --out DB or --tbl DIR");
@@ -125,7 +127,7 @@ static int write_graph(const struct cli_args *a, const struct gg_graph *g, struc
 
 static int run_graph(const struct cli_args *a, struct cli_error *err)
 {
-    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_TBL, CLI_CHUNK, CLI_TABLES};
+    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK, CLI_TBL, CLI_CHUNK, CLI_TABLES};
     const struct gg_options o = {
         .vertices = cli_count(a, CLI_VERTICES, 0),
         .edges = cli_count(a, CLI_EDGES, 0),
@@ -170,7 +172,7 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE, CLI_OUT,  CLI_COLUMNS, CLI_TBL,    CLI_CHUNK,   CLI_TABLES, CLI_VERTICES,
+    CLI_SCALE, CLI_OUT,  CLI_COLUMNS, CLI_PACK, CLI_TBL,    CLI_CHUNK,   CLI_TABLES, CLI_VERTICES,
     CLI_EDGES, CLI_SEED, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 

@@ -9,7 +9,8 @@
 #include "tools/suggest.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_gen, &cli_load, &cli_run, &cli_explain, &cli_convert, &cli_bench, &cli_params, &cli_check, &cli_info,
+    &cli_gen,   &cli_load,   &cli_run,   &cli_explain, &cli_convert,
+    &cli_bench, &cli_params, &cli_check, &cli_info,    &cli_warm,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

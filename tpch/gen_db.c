@@ -196,14 +196,14 @@ static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_
 
 /* The schema of the data set as heddle_writer_open wants it; NULL if there is no memory.
  * Free with free().  Integers are int32, or int64 where this scale needs it. */
-static char *schema_json(const struct tg_gen *g, bool used_only)
+static char *schema_json(const struct tg_gen *g, bool used_only, bool pack)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)
         return NULL;
-    fputs("{\"tables\":[", out);
+    fprintf(out, "{\"packed\":%s,\"tables\":[", pack ? "true" : "false");
     const int first = tg_first_table(tg_gen_scheme(g)), end = tg_end_table(tg_gen_scheme(g));
     for (int t = first; t < end; t++) {
         const uint64_t mask = mask_of((enum tg_table)t, used_only);
@@ -560,7 +560,7 @@ int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *pat
 {
     struct job job = {.g = g, .o = o, .err = err, .cause = cause};
     heddle_error *e = NULL;
-    char *schema = schema_json(g, o->used_only);
+    char *schema = schema_json(g, o->used_only, o->pack);
     pthread_mutex_init(&job.lock, NULL);
     if (schema == NULL)
         fail_memory(&job);

@@ -14,12 +14,13 @@
 """
 from ._connection import Connection, Statement, connect
 from ._create import create, gen
+from ._device import DeviceResult
 from ._errors import (Cancelled, CorruptError, DataError, Error, ExecutionError, InterfaceError, IoError,
                       ResourceError, SQLError, ToolError, UnsupportedError, UserError)
 from ._native import lib as _lib
 from ._result import Profile, Result
 
 __version__ = _lib.heddle_version().decode()
-__all__ = ["connect", "create", "gen", "Connection", "Statement", "Result", "Profile", "Error", "UserError", "UnsupportedError",
+__all__ = ["connect", "create", "gen", "Connection", "Statement", "Result", "DeviceResult", "Profile", "Error", "UserError", "UnsupportedError",
            "DataError", "IoError", "CorruptError", "ExecutionError", "ResourceError", "Cancelled", "ToolError",
            "InterfaceError", "SQLError"]

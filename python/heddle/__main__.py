@@ -17,9 +17,9 @@ DESCRIPTION = """Heddle: SQL and plans over Arrow, Parquet and databases.
       --foreign-key lineitem.l_orderkey=orders
   python -m heddle bench tpch --db tpch1
 
-gen, load, run, explain, bench, params, check, info and convert are the commands of the program heddle: see --help of each.
+gen, load, run, explain, bench, params, check, info, convert and warm are the commands of the program heddle: see --help of each.
 """
-PROGRAM = ("gen", "load", "run", "explain", "bench", "params", "check", "info", "convert")
+PROGRAM = ("gen", "load", "run", "explain", "bench", "params", "check", "info", "convert", "warm")
 
 
 def main(arguments: list[str] | None = None) -> int:

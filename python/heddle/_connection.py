@@ -9,7 +9,9 @@ import os
 import threading
 from typing import Any, Mapping, Sequence, TypeGuard, Union
 
+from . import _device
 from . import _native as native
+from ._device import DeviceResult
 from ._errors import IoError, UnsupportedError, UserError
 from ._result import Result
 
@@ -116,7 +118,9 @@ class Connection:
 
     def register(self, name: str, data: Any, *, facts: bool = True, replace: bool = True) -> None:
         """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
-        DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns.
+        DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns. What has
+        `__arrow_c_device_array__` or `__arrow_c_device_stream__` and lies on the connection's GPU, such as a DataFrame
+        of cuDF, stays there, for plans on backend cuda; such a table has no facts.
 
         Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
         this name is replaced. `facts`: the columns are read once for ranges and distinct values, by which plans
@@ -140,6 +144,10 @@ class Connection:
             self._register(function, name, data, facts)
 
     def _register(self, function, name, data, facts):
+        batch = _device.batch_of(data)
+        if batch:
+            _device.register(self._db.get(), name, batch, function is native.lib.heddle_database_replace)
+            return
         stream, keep = _stream(data)
         native.call(function, self._db.get(), name.encode(), stream, int(facts))
         del keep
@@ -331,6 +339,15 @@ class Statement:
             native.interrupts.call(handle, native.lib.heddle_execute, handle, ctypes.byref(stream))
             report = native.text(native.lib.heddle_statement_report, handle)
         return Result(stream, report, self)
+
+    def run_on_device(self, params: Params = None, **named: Any) -> DeviceResult:
+        """The same, but the rows stay where they are made: of backend cuda on the GPU."""
+        with self._lock:
+            handle = self._bind(params, named)
+            stream = _device.DeviceStream()
+            native.interrupts.call(handle, native.lib.heddle_statement_execute_device, handle, ctypes.byref(stream))
+            report = native.text(native.lib.heddle_statement_report, handle)
+        return _device.DeviceResult(stream, report, self)
 
     def _bind(self, params, named):
         handle = self._owner.get()

@@ -15,7 +15,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._errors import Error, InterfaceError, from_native
 
 __all__ = ["lib", "call", "text", "Options", "StatementOptions", "Stream", "Schema", "Array", "Progress", "Owner",
-           "interrupts", "stream_of"]
+           "interrupts", "pointer_of", "stream_of"]
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -121,6 +121,8 @@ _PROTOTYPES = {
     "heddle_database_catalog": (c_int, [P, P, ERR]),
     "heddle_database_register": (c_int, [P, c_char_p, P, c_int, ERR]),
     "heddle_database_replace": (c_int, [P, c_char_p, P, c_int, ERR]),
+    "heddle_database_register_device": (c_int, [P, c_char_p, P, P, ERR]),
+    "heddle_database_replace_device": (c_int, [P, c_char_p, P, P, ERR]),
     "heddle_database_drop": (c_int, [P, c_char_p, ERR]),
     "heddle_database_table_count": (c_int, [P]), "heddle_database_table_name": (c_char_p, [P, c_int]),
     "heddle_database_table_schema": (c_int, [P, c_char_p, P, ERR]),
@@ -130,7 +132,7 @@ _PROTOTYPES = {
     "heddle_writer_commit": (c_int, [P, Progress, P, ERR]), "heddle_writer_free": (None, [P]),
     "heddle_statement_new": (c_int, [P, P, P, ERR]), "heddle_statement_prepare_plan": (c_int, [P, c_char_p, c_size_t, ERR]),
     "heddle_statement_free": (None, [P]), "heddle_bind_json": (c_int, [P, c_char_p, ERR]),
-    "heddle_execute": (c_int, [P, P, ERR]), "heddle_statement_cancel": (None, [P]),
+    "heddle_execute": (c_int, [P, P, ERR]), "heddle_statement_execute_device": (c_int, [P, P, ERR]), "heddle_statement_cancel": (None, [P]),
     "heddle_plan_fragments": (c_int, [P, c_int, P, ERR]), "heddle_explain": (c_int, [P, c_char_p, P, ERR]), "heddle_statement_report": (c_int, [P, P, ERR]),
 }
 for _name, (_result, _arguments) in _PROTOTYPES.items():
@@ -290,6 +292,13 @@ interrupts = Interrupts()
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, [ctypes.py_object, c_char_p]
+
+
+def pointer_of(capsule, name: bytes) -> int:
+    """The address that a capsule of this name has."""
+    return _capsule_pointer(capsule, name)
+
+
 def stream_of(capsule) -> int:
     """The address of a capsule's struct ArrowArrayStream."""
-    return _capsule_pointer(capsule, b"arrow_array_stream")
+    return pointer_of(capsule, b"arrow_array_stream")

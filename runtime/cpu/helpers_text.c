@@ -112,6 +112,15 @@ int32_t hdr_from_string(struct hdd_thread *t, void *s, int32_t n, int32_t code, 
     return 0;
 }
 
+int32_t hdr_try_from_string(void *s, int32_t n, int32_t code, void *out)
+{
+    hd_i128 v = 0;
+    bool ok = read_value(s, n, type_of(code), &v);
+    v = ok ? v : 0;
+    memcpy(out, &v, sizeof v);
+    return ok;
+}
+
 int32_t hdr_strptime(struct hdd_thread *t, void *s, int32_t n, void *format, int32_t m, int32_t path, void *out)
 {
     i64 v = 0;

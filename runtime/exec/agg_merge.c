@@ -8,12 +8,33 @@
 /* ---- Combining two rows ---------------------------------------------------------------- */
 
 /* Sums never wrap (planner/agg_stage.c). */
+static void add_word(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
+{
+    uint32_t a, b;
+    uint16_t a16, b16;
+    switch (f->bytes) {
+    case 1: *dst = (unsigned char)(*dst + *src); return;
+    case 2:
+        memcpy(&a16, dst, 2);
+        memcpy(&b16, src, 2);
+        a16 = (uint16_t)(a16 + b16);
+        memcpy(dst, &a16, 2);
+        return;
+    default: break;
+    }
+    memcpy(&a, dst, 4);
+    memcpy(&b, src, 4);
+    a += b;
+    memcpy(dst, &a, 4);
+}
+
 static void add(const struct rt_field *f, unsigned char *dst, const unsigned char *src)
 {
     int64_t a64, b64;
     hd_i128 a128, b128;
     double af, bf;
     switch (f->phys) {
+    case RT_I32: add_word(f, dst, src); return;
     case RT_I64:
         memcpy(&a64, dst, 8);
         memcpy(&b64, src, 8);
@@ -33,7 +54,6 @@ static void add(const struct rt_field *f, unsigned char *dst, const unsigned cha
         memcpy(dst, &af, 8);
         return;
     case RT_BOOL:
-    case RT_I32:
     case RT_F32:
     case RT_STR: break;
     }
@@ -52,7 +72,7 @@ static void mix(enum rt_merge merge, unsigned char *dst, const unsigned char *sr
 
 void rt_merge_field(const struct rt_field *f, enum rt_merge merge, unsigned char *dst, const unsigned char *src)
 {
-    size_t size = (size_t)rt_phys_size(f->phys);
+    size_t size = (size_t)rt_field_size(f);
     unsigned char *d = dst + f->offset;
     const unsigned char *s = src + f->offset;
     if (merge == RT_MERGE_KEY)
@@ -153,7 +173,7 @@ static bool has_group(const struct rt_state *s, const unsigned char *row)
     int field = rt_state_presence(s);
     if (field < 0)
         return row[0] != 0;
-    return memcmp(row + s->fields[field].offset, zero, (size_t)rt_phys_size(s->fields[field].phys)) != 0;
+    return memcmp(row + s->fields[field].offset, zero, (size_t)rt_field_size(&s->fields[field])) != 0;
 }
 
 /* One range of indexes, all copies into the first. */

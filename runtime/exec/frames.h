@@ -62,7 +62,26 @@ struct rt_matrix {
 size_t rt_matrix_bytes(const struct rt_exec *x, uint64_t n);
 void rt_matrix_place(struct rt_matrix *m, unsigned char *memory);
 int rt_matrix_level(struct rt_matrix *m, int bit);
-static inline uint32_t rt_matrix_zeros(const struct rt_matrix *m, uint32_t at)
+/* Brings all codes, of so many bits, into their order. */
+int rt_matrix_sort(struct rt_matrix *m, int bits);
+
+/* Defines `name`, work of a task (rt_work_fn), as name_any, which must be inline, for processors that count bits by an
+ * instruction and for others. */
+#define RT_COUNTS_BITS(name) \
+    __attribute__((target("popcnt"))) static void name##_by_popcnt(void *context, struct rt_worker *w, uint64_t task) \
+    { \
+        name##_any(context, w, task); \
+    } \
+    static void name(void *context, struct rt_worker *w, uint64_t task) \
+    { \
+        if (__builtin_cpu_supports("popcnt")) \
+            name##_by_popcnt(context, w, task); \
+        else \
+            name##_any(context, w, task); \
+    }
+#define RT_INLINE static inline __attribute__((always_inline))
+
+RT_INLINE uint32_t rt_matrix_zeros(const struct rt_matrix *m, uint32_t at)
 {
     const struct rt_matrix_word *w = &m->word[at >> 6];
     return (uint32_t)(w->before + (uint64_t)__builtin_popcountll(w->zeros & ((UINT64_C(1) << (at & 63)) - 1)));

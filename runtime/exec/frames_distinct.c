@@ -30,6 +30,7 @@ struct distinct {
     unsigned char *sums; /* of the level, for one field: */
     int field, nlevels, level;
     uint64_t at[LEVELS + 1]; /* nodes of a level of the tree */
+    hd_i128 *total; /* of each task */
     struct rt_cut cut;
 };
 
@@ -50,6 +51,11 @@ static size_t size_of(const struct distinct *d)
     return (size_t)rt_phys_size(field_of(d)->phys);
 }
 
+static bool is_xor(const struct distinct *d)
+{
+    return d->r->v->s->merge[d->field] == RT_MERGE_DISTINCT_XOR;
+}
+
 static void add(const struct distinct *d, void *to, const void *from)
 {
     hd_i128 wide, more;
@@ -59,7 +65,7 @@ static void add(const struct distinct *d, void *to, const void *from)
     case RT_I64:
         memcpy(&a, to, sizeof a);
         memcpy(&b, from, sizeof b);
-        a = d->r->v->s->merge[d->field] == RT_MERGE_DISTINCT_XOR ? a ^ b : (int64_t)((uint64_t)a + (uint64_t)b);
+        a = is_xor(d) ? a ^ b : (int64_t)((uint64_t)a + (uint64_t)b);
         memcpy(to, &a, sizeof a);
         return;
     case RT_I128:
@@ -112,10 +118,69 @@ static void add_up(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
     }
 }
 
+/* Sums of what is in front, of which a difference is exact: of integers, that is, and of bits. */
+static bool has_differences(const struct distinct *d)
+{
+    return !rt_phys_is_float(field_of(d)->phys);
+}
+
+/* Of unsigned numbers of one width: sums of a task's values, what is in front of the task, and a difference. */
+#define DIFFERENCES(T, bits) \
+    static void sum_up_##bits(void *context, struct rt_worker *w HD_UNUSED, uint64_t task) \
+    { \
+        const struct distinct *d = context; \
+        T sum = 0, v, *to = (T *)(void *)d->sums; \
+        bool xor = is_xor(d); \
+        for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++) { \
+            to[i] = sum; \
+            memcpy(&v, value_of(d, d->r->m.at->row[i]), sizeof v); \
+            sum = xor ? sum ^ v : sum + v; \
+        } \
+        d->total[task] = (hd_i128)sum; \
+    } \
+    static void add_total_##bits(void *context, struct rt_worker *w HD_UNUSED, uint64_t task) \
+    { \
+        const struct distinct *d = context; \
+        T before = (T)d->total[task], *to = (T *)(void *)d->sums; \
+        bool xor = is_xor(d); \
+        for (uint64_t i = task * d->cut.size; i < rt_cut_end(&d->cut, task); i++) \
+            to[i] = xor ? to[i] ^ before : to[i] + before; \
+    } \
+    static void add_difference_##bits(const struct distinct *d, uint64_t from, uint64_t to, void *sum) \
+    { \
+        const T *at = (const T *)(const void *)d->sums; \
+        T v; \
+        memcpy(&v, sum, sizeof v); \
+        v = is_xor(d) ? v ^ at[to] ^ at[from] : v + (at[to] - at[from]); \
+        memcpy(sum, &v, sizeof v); \
+    }
+DIFFERENCES(uint64_t, 64)
+DIFFERENCES(unsigned __int128, 128)
+#undef DIFFERENCES
+
+/* A place more than there are codes has the sum of all. */
+static int make_prefixes(struct distinct *d)
+{
+    hd_i128 sum = 0;
+    bool wide = size_of(d) == sizeof sum;
+    d->cut = rt_cut(d->r->x, d->r->m.zeros, 1 << 12);
+    d->total = HD_NEWN(&d->r->x->arena, hd_i128, d->cut.ntasks + 1);
+    HD_TRY(rt_exec_parallel(d->r->x, d->cut.ntasks, wide ? sum_up_128 : sum_up_64, d));
+    for (uint64_t task = 0; task < d->cut.ntasks; task++) {
+        hd_i128 own = d->total[task];
+        d->total[task] = sum;
+        add(d, &sum, &own);
+    }
+    memcpy(node(d, 0, d->r->m.zeros), &sum, size_of(d));
+    return rt_exec_parallel(d->r->x, d->cut.ntasks, wide ? add_total_128 : add_total_64, d);
+}
+
 /* Of the codes without the level's bit, which are those of rows that have a value. */
 static int make_tree(struct distinct *d)
 {
     uint64_t n = d->r->m.zeros;
+    if (has_differences(d))
+        return make_prefixes(d);
     for (d->nlevels = 0; d->nlevels == 0 || n > 0; n = n > 1 ? (n + FAN_OUT - 1) / FAN_OUT : 0) {
         d->at[d->nlevels + 1] = d->at[d->nlevels] + n;
         d->nlevels++;
@@ -135,6 +200,13 @@ static void add_nodes(const struct distinct *d, int level, uint64_t from, uint64
 
 static void add_places(const struct distinct *d, uint64_t from, uint64_t to, unsigned char *sum)
 {
+    if (has_differences(d)) {
+        if (size_of(d) == sizeof(hd_i128))
+            add_difference_128(d, from, to, sum);
+        else
+            add_difference_64(d, from, to, sum);
+        return;
+    }
     for (int l = 0;; l++) {
         uint64_t up = hd_align_up(from, FAN_OUT), down = to / FAN_OUT * FAN_OUT;
         if (up >= down || l + 1 == d->nlevels) {
@@ -196,7 +268,7 @@ static void start(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 }
 
 /* Rows below the limit that a level tells of: they have no bit where the limit has one. */
-static void add_below(const struct distinct *d, const struct walk *at, unsigned char *row)
+RT_INLINE void add_below(const struct distinct *d, const struct walk *at, unsigned char *row)
 {
     const struct rt_matrix *m = &d->r->m;
     const struct rt_field *f = field_of(d);
@@ -216,7 +288,7 @@ static void add_below(const struct distinct *d, const struct walk *at, unsigned 
     }
 }
 
-static void gather(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+RT_INLINE void gather_any(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
     const struct distinct *d = context;
     for (uint64_t i = task * d->r->cut.size; i < rt_cut_end(&d->r->cut, task); i++)
@@ -224,20 +296,24 @@ static void gather(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
             add_below(d, &d->walk[i], rt_ranked_row(d->r, i));
 }
 
-static void descend(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+RT_COUNTS_BITS(gather)
+
+RT_INLINE void descend_any(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
     const struct distinct *d = context;
     const struct rt_matrix *m = &d->r->m;
     for (uint64_t i = task * d->r->cut.size; i < rt_cut_end(&d->r->cut, task); i++) {
         struct walk *at = &d->walk[i];
         bool ones = at->limit >> m->bit & 1;
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2 && (k == 0 || d->f->nspans > 1); k++) {
             uint32_t lo = rt_matrix_zeros(m, at->lo[k]), hi = rt_matrix_zeros(m, at->hi[k]);
             at->lo[k] = ones ? (uint32_t)m->zeros + at->lo[k] - lo : lo;
             at->hi[k] = ones ? (uint32_t)m->zeros + at->hi[k] - hi : hi;
         }
     }
 }
+
+RT_COUNTS_BITS(descend)
 
 static void fill(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
@@ -380,8 +456,7 @@ static int make_keys(struct distinct *d)
     struct rt_ranked *r = d->r;
     HD_TRY(rt_exec_parallel(r->x, r->cut.ntasks, find_never, d));
     HD_TRY(rt_ranked_codes(r));
-    for (int bit = 0; bit < rt_bits_of(r->none); bit++)
-        HD_TRY(rt_matrix_level(&r->m, bit));
+    HD_TRY(rt_matrix_sort(&r->m, rt_bits_of(r->none)));
     return rt_exec_parallel(r->x, r->cut.ntasks, set_keys, d);
 }
 

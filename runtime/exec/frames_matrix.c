@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "runtime/exec/frames.h"
+#include "runtime/exec/sort_packed.h"
 
 enum { WORD = 64, TASK_MIN = 1 << 8 /* words */ };
 
@@ -32,7 +33,7 @@ void rt_matrix_place(struct rt_matrix *m, unsigned char *memory)
     m->next = &m->p[1];
 }
 
-static void mark(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+RT_INLINE void mark_any(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
     const struct rt_matrix *m = context;
     uint64_t all = 0;
@@ -45,6 +46,8 @@ static void mark(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
     }
     m->total[task] = all;
 }
+
+RT_COUNTS_BITS(mark)
 
 static void move(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
@@ -77,6 +80,39 @@ int rt_matrix_level(struct rt_matrix *m, int bit)
     m->next = m->at;
     m->at = turned;
     return 0;
+}
+
+/* ---- all levels at once ----------------------------------------------------------------------------------- */
+
+struct ordering {
+    struct rt_matrix *m;
+    uint64_t *word; /* in the memory of m->next: code, row */
+    struct rt_cut cut;
+};
+
+static void join_words(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    const struct ordering *o = context;
+    for (uint64_t i = task * o->cut.size; i < rt_cut_end(&o->cut, task); i++)
+        o->word[i] = (uint64_t)o->m->at->code[i] << 32 | o->m->at->row[i];
+}
+
+static void split_words(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+{
+    const struct ordering *o = context;
+    for (uint64_t i = task * o->cut.size; i < rt_cut_end(&o->cut, task); i++) {
+        o->m->at->code[i] = (uint32_t)(o->word[i] >> 32);
+        o->m->at->row[i] = (uint32_t)o->word[i];
+    }
+}
+
+int rt_matrix_sort(struct rt_matrix *m, int bits)
+{
+    struct ordering o = {.m = m, .word = (void *)m->next->code, .cut = rt_cut(m->x, m->n, TASK_MIN * WORD)};
+    uint64_t *spare = (void *)m->at->code; /* a row's code and number take a word (rt_matrix_place) */
+    HD_TRY(rt_exec_parallel(m->x, o.cut.ntasks, join_words, &o));
+    HD_TRY(rt_sort_words(m->x, m->v->s, o.word, spare, m->n, 32, 32 + bits));
+    return rt_exec_parallel(m->x, o.cut.ntasks, split_words, &o);
 }
 
 /* ---- codes -------------------------------------------------------------------------------------------------- */

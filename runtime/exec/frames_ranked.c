@@ -29,7 +29,7 @@ static const struct rt_frame *frame_of(const struct rt_ranked *r, int k)
     return r->v->s->fields[r->field[k]].frame;
 }
 
-static void want(struct walk *w, const struct rt_share *s, uint64_t n)
+RT_INLINE void want(struct walk *w, const struct rt_share *s, uint64_t n)
 {
     w->want = n ? (uint32_t)hdd_place_of((int64_t)n, (uint32_t)s->place, s->num, s->den) : 0;
 }
@@ -55,7 +55,7 @@ static void start(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
         }
 }
 
-static void descend(const struct selection *s, struct walk *at, const struct rt_frame *f)
+RT_INLINE void descend(const struct selection *s, struct walk *at, const struct rt_frame *f)
 {
     const struct rt_matrix *m = &s->r->m;
     uint32_t lo[RT_FRAME_SPANS], hi[RT_FRAME_SPANS], n = 0;
@@ -74,7 +74,7 @@ static void descend(const struct selection *s, struct walk *at, const struct rt_
     }
 }
 
-static void walk_down(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
+RT_INLINE void walk_down_any(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)
 {
     const struct selection *s = context;
     const struct rt_ranked *r = s->r;
@@ -82,6 +82,8 @@ static void walk_down(void *context, struct rt_worker *w HD_UNUSED, uint64_t tas
         for (uint64_t i = task * r->cut.size; i < rt_cut_end(&r->cut, task); i++)
             descend(s, &s->walk[k][i], frame_of(r, k));
 }
+
+RT_COUNTS_BITS(walk_down)
 
 /* The rows of a frame that have the value: the one in its place. */
 static void arrive(void *context, struct rt_worker *w HD_UNUSED, uint64_t task)

@@ -14,8 +14,14 @@ struct found {
         behind; /* the last begin in front of them, the groups up to there, the first behind them */
 };
 
+/* A key that is never NULL and the same where its bytes are: so many of them; 0: other keys. */
+struct plain {
+    int offset, bytes;
+};
+
 struct borders {
     const struct rt_live *v;
+    struct plain *plain; /* [key] */
     struct rt_cut cut;
     int n, *field, nkeys; /* most keys of any */
     struct found *found;  /* [task][n] */
@@ -34,13 +40,31 @@ static void put(const struct borders *b, int k, uint64_t from, uint64_t to, uint
         memcpy(at(b, i, k), &v, sizeof v);
 }
 
+static bool is_same(const struct borders *b, int k, const unsigned char *row, const unsigned char *before)
+{
+    const struct plain *p = &b->plain[k];
+    uint64_t v[2];
+    uint32_t u[2];
+    if (p->bytes == sizeof *u) {
+        memcpy(&u[0], row + p->offset, sizeof *u);
+        memcpy(&u[1], before + p->offset, sizeof *u);
+        return u[0] == u[1];
+    }
+    if (p->bytes == sizeof *v) {
+        memcpy(&v[0], row + p->offset, sizeof *v);
+        memcpy(&v[1], before + p->offset, sizeof *v);
+        return v[0] == v[1];
+    }
+    return rt_sort_compare_keys(b->v->sorter, k, k + 1, before, row) == 0;
+}
+
 /* How many first keys row i has in common with the row before it. */
 static int common(const struct borders *b, uint64_t i)
 {
     size_t stride = (size_t)b->v->s->stride;
     const unsigned char *row = b->v->rows + i * stride;
     int k = 0;
-    while (k < b->nkeys && rt_sort_compare_keys(b->v->sorter, k, k + 1, row - stride, row) == 0)
+    while (k < b->nkeys && is_same(b, k, row, row - stride))
         k++;
     return k;
 }
@@ -124,6 +148,12 @@ int rt_finish_borders(struct rt_exec *x, struct rt_live *v)
             b.field[b.n++] = i;
             b.nkeys = HD_MAX(b.nkeys, s->fields[i].border_keys);
         }
+    b.plain = HD_NEWN(&x->arena, struct plain, b.nkeys + 1);
+    for (int k = 0; k < b.nkeys; k++) {
+        const struct rt_field *f = &s->fields[s->sort[k].field];
+        if (f->valid_offset < 0 && (f->phys == RT_I32 || f->phys == RT_I64))
+            b.plain[k] = (struct plain){f->offset, rt_phys_size(f->phys)};
+    }
     b.found = hd_zalloc(&x->arena, b.cut.ntasks * (size_t)b.n * sizeof *b.found);
     HD_TRY(rt_exec_parallel(x, b.cut.ntasks, look, &b));
     connect(&b);

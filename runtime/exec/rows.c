@@ -9,7 +9,7 @@
 
 #include "runtime/cpu/helpers.h"
 #include "runtime/exec/exec_internal.h"
-#include "runtime/exec/sort.h"
+#include "runtime/exec/sort_packed.h"
 #include "runtime/exec/sort_word.h"
 
 enum {
@@ -281,10 +281,15 @@ static uint64_t left_rows(const struct rt_live *v, uint64_t *offset)
 int rt_finish_sort(struct rt_exec *x, struct rt_live *v)
 {
     uint64_t offset, count = left_rows(v, &offset);
+    bool done = false;
     if (v->s->sorted)
         return rt_sort_runs(x, v);
+    if (count == v->nrows)
+        HD_TRY(rt_sort_in_place(x, v->sorter, v->rows, count, &done));
+    if (done)
+        return 0;
     HD_TRY(rt_exec_block(x, v->s, count * (size_t)v->s->stride, false, &v->moved));
-    HD_TRY(rt_sort_rows(x, v->sorter, v->rows, v->nrows, offset, count, v->moved.p));
+    HD_TRY(rt_sort_packed(x, v->sorter, v->rows, v->nrows, offset, count, v->moved.p));
     rt_region_free(&x->memory, &v->region);
     v->rows = v->moved.p;
     v->nrows = count;

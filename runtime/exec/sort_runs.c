@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/exec/exec_internal.h"
-#include "runtime/exec/sort.h"
+#include "runtime/exec/sort_packed.h"
 
 enum { TASK_MIN = 4096, LONG_RUN = 1 << 16, FEW = 64 };
 
@@ -113,7 +113,7 @@ static int sort_long(struct rt_exec *x, const struct runs *r, uint64_t task)
     uint64_t from = r->wide[task] - 1, n = r->after[task] - from;
     struct rt_block out = {.p = NULL};
     HD_TRY(rt_exec_block(x, r->v->s, n * stride, false, &out));
-    int rc = rt_sort_rows(x, r->v->sorter, row_at(r, from), n, 0, n, out.p);
+    int rc = rt_sort_packed(x, r->v->sorter, row_at(r, from), n, 0, n, out.p);
     if (rc == 0)
         memcpy(row_at(r, from), out.p, n * stride);
     rt_block_free(&x->memory, &out);

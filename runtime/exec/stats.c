@@ -32,6 +32,12 @@ void rt_exec_stats_span(struct rt_exec_stats *s, struct rt_span span)
     s->spans[s->nspans++] = span;
 }
 
+void rt_exec_stats_late(struct rt_exec_stats *s, const char *name, double ms)
+{
+    hd_grow1(&s->arena, s->late, s->nlate);
+    s->late[s->nlate++] = (struct rt_late_code){name, ms};
+}
+
 void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, int threads)
 {
     rt_exec_stats_release(s);

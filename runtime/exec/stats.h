@@ -63,6 +63,12 @@ struct rt_span {
     double start_ms, ms; /* since the start of the execution */
 };
 
+/* Code that no one had asked for before the execution came to it. */
+struct rt_late_code {
+    const char *name; /* lives for good */
+    double ms;        /* until it was there */
+};
+
 struct rt_exec_stats {
     double transfer_ms; /* checksum verification of columns used for the first time */
     double execute_ms;
@@ -76,11 +82,14 @@ struct rt_exec_stats {
     uint64_t *state_spilled; /* per state: bytes put into the temporary file */
     int nspans;           /* in the order in which they began, device after device; GPU: with a timeline */
     struct rt_span *spans;
+    int nlate; /* GPU */
+    struct rt_late_code *late;
     struct hd_arena arena;
 };
 void rt_exec_stats_init(struct rt_exec_stats *s);
 void rt_exec_stats_release(struct rt_exec_stats *s);
 void rt_exec_stats_span(struct rt_exec_stats *s, struct rt_span span);
+void rt_exec_stats_late(struct rt_exec_stats *s, const char *name, double ms);
 /* Empties it and makes room for the counters of the program's pipelines. */
 void rt_exec_stats_prepare(struct rt_exec_stats *s, const struct rt_spec *spec, int threads);
 

@@ -42,7 +42,7 @@ static bool is_same(struct fe_table_part a, struct fe_table_part b)
     return a.table == b.table && a.kind == b.kind && a.number == b.number;
 }
 
-/* Each part once. */
+/* Each part once that is not known to be good: in any execution but the first, none, and no thread is woken up. */
 static void list_parts(const struct rt_spec *s, struct fe_table_part *list, size_t *n)
 {
     *n = 0;
@@ -52,7 +52,7 @@ static void list_parts(const struct rt_spec *s, struct fe_table_part *list, size
             size_t at = 0;
             while (at < *n && !is_same(list[at], part))
                 at++;
-            if (at == *n)
+            if (at == *n && !rt_store_is_touched(part))
                 list[(*n)++] = part;
         }
 }

@@ -56,13 +56,26 @@ static double share_of(enum rt_access_kind kind, const struct touched *t)
     return 1;
 }
 
+static double missed(const struct touched *t, const struct rt_memory_model *m)
+{
+    double all = t->items * t->stride;
+    return all > m->cache ? 1 - m->cache / all : 0;
+}
+
+/* ms for n accesses to items that are chosen by chance. */
+static double one_by_one(const struct touched *t, const struct rt_memory_model *m, const struct rt_access_rates *r,
+                         double n)
+{
+    double miss = missed(t, m);
+    return r->cached > 0 && r->beyond > 0 ? n * ((1 - miss) / r->cached + miss / r->beyond) * 1e3 : 0;
+}
+
 /* What comes from memory if each run of items is somewhere else, and the cache keeps any part of the array. */
 static double in_random_order(const struct touched *t, const struct rt_memory_model *m, double once)
 {
-    double all = t->items * t->stride, runs = t->rows / t->run;
+    double runs = t->rows / t->run;
     double of_run = ceil(((t->run - 1) * t->stride + t->bytes) / m->sector) * m->sector;
-    double missed = all > m->cache ? 1 - m->cache / all : 0;
-    return HD_MAX(once, runs * of_run * missed);
+    return HD_MAX(once, runs * of_run * missed(t, m));
 }
 
 static void add(struct rt_traffic *out, const struct rt_access *a, const struct touched *t,
@@ -75,6 +88,10 @@ static void add(struct rt_traffic *out, const struct rt_access *a, const struct 
     out->bytes += once;
     out->random += anywhere ? in_random_order(t, m, once) : once;
     out->lookups += anywhere ? t->rows : 0;
+    out->atomics += t->rows * a->atomics;
+    out->adding += one_by_one(t, m, &m->atomics, t->rows * a->atomics);
+    if (a->kind == RT_ACCESS_LOOKUP)
+        out->gathering += one_by_one(t, m, &m->gathers, t->rows / t->run);
 }
 
 void rt_traffic_of(const struct rt_spec *spec, int i, const struct rt_exec_stats *counted,
@@ -92,4 +109,9 @@ void rt_traffic_of(const struct rt_spec *spec, int i, const struct rt_exec_stats
 double rt_traffic_ms(const struct rt_memory_model *m, double bytes)
 {
     return m->bandwidth > 0 ? bytes / m->bandwidth * 1e3 : 0;
+}
+
+double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_traffic *t)
+{
+    return HD_MAX(rt_traffic_ms(m, t->random), HD_MAX(t->gathering, t->adding));
 }

@@ -6,19 +6,27 @@
 
 #include "runtime/exec/stats.h"
 
+/* Accesses of single items a second, wherever they are: to what the last cache holds, to what it does not; 0 unknown. */
+struct rt_access_rates {
+    double cached, beyond;
+};
+
 /* Of what a program runs on. */
 struct rt_memory_model {
-    double sector;    /* bytes that come from memory together */
-    double cache;     /* bytes of the last cache; 0 unknown */
+    double sector; /* bytes that come from memory together */
+    double cache; /* bytes of the last cache; 0 unknown */
     double bandwidth; /* bytes a second; 0 unknown */
+    struct rt_access_rates gathers, atomics;
 };
 
 /* Bytes in sectors, each of which comes once. */
 struct rt_traffic {
     double scan, lookup, text, write;
-    double bytes;   /* the sum of these */
-    double random;  /* the sum if lookups and updates come in random order: what does not fit the cache comes again */
+    double bytes; /* the sum of these */
+    double random; /* the sum if lookups and updates come in random order: what does not fit the cache comes again */
     double lookups; /* rows looked up or updated, wherever they are */
+    double atomics;
+    double gathering, adding; /* ms for lookups and for atomics, each of another item; 0 unknown */
 };
 
 /* Of pipeline i. counted: of an execution that counted rows. */
@@ -26,5 +34,7 @@ void rt_traffic_of(const struct rt_spec *spec, int i, const struct rt_exec_stats
                    const struct rt_memory_model *m, struct rt_traffic *out);
 /* Milliseconds that so many bytes take; 0 unknown. */
 double rt_traffic_ms(const struct rt_memory_model *m, double bytes);
+/* The longest of what random bytes, gathering and adding take. */
+double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_traffic *t);
 
 #endif

@@ -428,7 +428,12 @@ int rt_compile_process_open(struct rt_nvrtc *n, int arch, bool cold, struct rt_c
         return -1;
     }
     pthread_mutex_init(&p->lock, NULL);
-    p->c = (struct rt_compiler){p->here->identity, process_compile, process_trouble, process_close, p};
+    p->c = (struct rt_compiler){.identity = p->here->identity,
+                                .compile = process_compile,
+                                .trouble = process_trouble,
+                                .beside = p->state == ASLEEP,
+                                .close = process_close,
+                                .self = p};
     if (cold && p->state == ASLEEP)
         wake(p);
     *out = &p->c;

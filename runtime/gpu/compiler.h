@@ -16,6 +16,8 @@ struct rt_compiler {
     /* Why compiling takes longer than it has to, for reports; lives as long as the compiler. NULL:
      * nothing to tell. The function may be NULL. */
     const char *(*trouble)(struct rt_compiler *c);
+    /* What is compiled takes nothing from other compilations but a core: it is done in another process. */
+    bool beside;
     void (*close)(struct rt_compiler *c);
     void *self; /* of the implementation */
 };

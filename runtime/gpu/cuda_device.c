@@ -277,7 +277,7 @@ static int reset(struct rt_device *d, struct hd_err *err)
 }
 
 static const struct rt_device_ops ops = {
-    .name = "cuda",
+    .name = RT_CUDA_NAME,
     .enter = enter,
     .leave = leave,
     .alloc = alloc,

@@ -4,6 +4,7 @@
 
 #include "runtime/gpu/device.h"
 
+#define RT_CUDA_NAME "cuda" /* of its operations, in keys of the cache */
 /* The device's compute capability, before it is opened: 90 = 9.0. RESOURCE as below. */
 int rt_cuda_arch(int number, int *arch, struct hd_err *err);
 /* RESOURCE with the reason: no driver, no such device. */

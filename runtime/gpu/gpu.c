@@ -40,11 +40,19 @@ static void step_out(struct rt_gpu *g)
     pthread_mutex_unlock(&g->lock);
 }
 
+static void drop_landing(struct rt_gpu *g)
+{
+    if (g->landing)
+        g->d->ops->host_free(g->d, g->landing);
+    g->landing = NULL;
+}
+
 /* Freeing what is on a lost device fails, which nobody asks about; it must not be freed later, when its addresses
  * mean something else. */
 static void drop_all(struct rt_gpu *g)
 {
     g->life++;
+    drop_landing(g);
     rt_gpu_residents_clear(g);
     rt_gpu_host_clear(g);
     rt_gpu_pool_clear(g->pool);
@@ -189,6 +197,7 @@ void rt_gpu_close(struct rt_gpu *g)
     if (!g)
         return;
     rt_gpu_enter(g);
+    drop_landing(g);
     rt_gpu_residents_free(g);
     rt_gpu_host_free(g);
     rt_gpu_pool_free(g->pool);

@@ -50,6 +50,13 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
                     struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
+/* The fixed kernels and libraries that were not loaded when it was made. Lives as long as the code. */
+struct rt_gpu_fixed_code {
+    const char *name;
+    enum rt_cached how;
+    double ms;
+};
+const struct rt_gpu_fixed_code *rt_gpu_code_fixed(const struct rt_gpu_code *c, int *n);
 /* False: the device was lost since. Such code can only be released. */
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c);
 void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fine */

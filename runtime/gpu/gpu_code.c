@@ -22,6 +22,8 @@ struct rt_gpu_code {
         double ms;
     } *origins; /* likewise */
     struct rt_kernel *kernels;
+    struct rt_gpu_fixed_code fixed[RT_FIXED_MAX + RT_NLIBRARIES]; /* that were not loaded */
+    int nfixed;
 };
 
 /* ---- compiling ------------------------------------------------------------------------- */
@@ -29,6 +31,7 @@ struct rt_gpu_code {
 /* A source that is not loaded. */
 struct job {
     const char *name, *text; /* copies once it belongs to a compilation */
+    const char *fixed;       /* name of a fixed module or a library, for good */
     int source;              /* or FIXED, LIBRARY - i: of no program */
     unsigned libraries;      /* that it is linked with */
     struct rt_cache_key key;
@@ -165,14 +168,16 @@ static void store_job(struct rt_gpu *g, const struct job *j)
 
 /* ---- fixed kernels --------------------------------------------------------------------- */
 
-static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_module **out, struct hd_err *err)
+static int fixed_module(struct rt_gpu_exec *x, const char *module, struct rt_gpu_module **out, struct hd_err *err)
 {
+    struct rt_gpu *g = x->g;
     struct job j;
     job_init(g, &j, module, rt_gpu_fixed_text(module));
     *out = rt_gpu_module_find(g, j.key);
     if (*out)
         return 0;
     j.source = FIXED;
+    double start = rt_gpu_now_ms();
     if (!image_from_disk(g, &j))
         compile_one(g, &j);
     int rc = j.rc == 0 ? link_job(g, &j, err) : job_error(&j, err);
@@ -181,6 +186,9 @@ static int fixed_module(struct rt_gpu *g, const char *module, struct rt_gpu_modu
     if (rc == 0)
         store_job(g, &j);
     job_release(&j);
+    if (x->stats)
+        if (x->stats) /* of a query */
+        rt_exec_stats_late(x->stats, module, rt_gpu_now_ms() - start);
     return rc;
 }
 
@@ -189,7 +197,7 @@ int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char
 {
     struct rt_gpu_module *m;
     struct rt_gpu_function *f;
-    HD_TRY(fixed_module(x->g, module, &m, err));
+    HD_TRY(fixed_module(x, module, &m, err));
     rt_gpu_module_leave(m); /* it is used while the lock is held, and is now the most recently used */
     HD_TRY(rt_gpu_module_function(x->g, m, entry, FIXED_THREADS, 0, &f, err));
     *out = f->f;
@@ -208,6 +216,12 @@ enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double
     int source = c->sources.of[pipeline];
     *ms = c->origins[source].ms / c->sources.v[source].nunits;
     return c->origins[source].how;
+}
+
+const struct rt_gpu_fixed_code *rt_gpu_code_fixed(const struct rt_gpu_code *c, int *n)
+{
+    *n = c->nfixed;
+    return c->fixed;
 }
 
 bool rt_gpu_code_valid(const struct rt_gpu *g, const struct rt_gpu_code *c)
@@ -283,10 +297,11 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
 static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, bool any_rows, struct compilation *batch)
 {
     const char *names[RT_FIXED_MAX];
-    int n = rt_gpu_fixed_modules(spec, any_rows, names);
+    int n = rt_gpu_fixed_modules(spec, &g->d->info, any_rows, names);
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], rt_gpu_fixed_text(names[i]));
+        j.fixed = names[i];
         struct rt_gpu_module *m = rt_gpu_module_find(g, j.key);
         if (m)
             rt_gpu_module_leave(m);
@@ -302,12 +317,6 @@ static int by_length(const void *a, const void *b)
     size_t x = strlen(((const struct job *)a)->text), y = strlen(((const struct job *)b)->text);
     return (x < y) - (x > y);
 }
-
-static const char *const library_names[RT_NLIBRARIES] = {
-#define X(id, name) name,
-    RT_LIBRARIES(X)
-#undef X
-};
 
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
  * True: there is something to compile. */
@@ -327,7 +336,9 @@ static bool find_stored(struct rt_gpu *g, struct compilation *batch)
         struct job j;
         if (!((libraries & ~batch->libraries) >> i & 1))
             continue;
-        job_init(g, &j, library_names[i], rt_gpu_fixed_text(library_names[i]));
+        const char *name = rt_gpu_library_name(i);
+        job_init(g, &j, name, rt_gpu_fixed_text(name));
+        j.fixed = name;
         image_from_disk(g, &j);
         add_job(batch, &j, LIBRARY - i);
     }
@@ -385,6 +396,14 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
     return 0;
 }
 
+static void note_fixed(struct rt_gpu_code *c, const struct compilation *done)
+{
+    for (int k = 0; k < done->n; k++)
+        if (done->jobs[k].fixed)
+            c->fixed[c->nfixed++] =
+                (struct rt_gpu_fixed_code){done->jobs[k].fixed, done->jobs[k].how, done->jobs[k].ms};
+}
+
 /* Under the lock, once what was missing is compiled. */
 static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c, struct compilation *batch,
                      enum rt_cached *how, struct hd_err *err)
@@ -416,9 +435,13 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     HD_TRY(find_code(g, spec, c, *batch, ahead, stop, err));
     if ((*batch)->n && find_stored(g, *batch)) {
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
-        HD_TRY(compile_all(batch, thread_pool, threads, stop, err));
+        g->compiling++;
+        int rc = compile_all(batch, thread_pool, threads, stop, err);
+        g->compiling--;
+        HD_TRY(rc);
     }
     HD_TRY(rt_gpu_begin(g, stop, err));
+    note_fixed(c, *batch);
     int rc = load_code(g, units, c, *batch, how, err);
     rt_gpu_leave(g);
     for (int k = 0; k < (*batch)->n && rc == 0; k++)

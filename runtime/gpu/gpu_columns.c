@@ -168,7 +168,7 @@ void rt_gpu_columns_free(struct rt_gpu_columns *c)
     rt_gpu_leave(g);
 }
 
-static struct rt_gpu_columns *new_columns(struct rt_gpu *g, int n, uint64_t rows)
+struct rt_gpu_columns *rt_gpu_columns_new(struct rt_gpu *g, int n, uint64_t rows)
 {
     enum { PIECES = 3 }; /* of a column: validity, offsets or values, strings */
     struct rt_gpu_columns *c = hd_try_calloc(1, sizeof *c + (size_t)n * sizeof *c->column);
@@ -189,7 +189,7 @@ static struct rt_gpu_columns *new_columns(struct rt_gpu *g, int n, uint64_t rows
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[x->spec->result_state];
-    struct maker m = {.x = x, .s = v->s, .c = new_columns(x->g, x->spec->nresult, v->nrows)};
+    struct maker m = {.x = x, .s = v->s, .c = rt_gpu_columns_new(x->g, x->spec->nresult, v->nrows)};
     if (!m.c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     int rc = 0;

@@ -21,6 +21,8 @@ struct rt_gpu_columns {
     struct rt_gpu_column column[];
 };
 
+/* Without memory yet: up to three pieces a column. NULL: there is none on the heap. */
+struct rt_gpu_columns *rt_gpu_columns_new(struct rt_gpu *g, int n, uint64_t rows);
 /* Any thread, while the GPU is open; NULL is fine. */
 void rt_gpu_columns_free(struct rt_gpu_columns *c);
 

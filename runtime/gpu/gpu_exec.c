@@ -25,8 +25,7 @@ static int blame(const struct rt_gpu_exec *x, const char *path, struct hd_err *e
         return rc;
     hd_err_set_path(err, path);
     if (x->d->lost && x->queued)
-        hd_err_set_detail(err,
-                          hd_asprintf(x->arena, "or it was the state %s, whose finish was still queued", x->queued));
+        hd_err_set_detail(err, hd_asprintf(x->arena, "or it was %s was still queued", x->queued));
     return rc;
 }
 
@@ -38,10 +37,7 @@ static int run_pipeline(struct rt_gpu_exec *x, const struct rt_action *a, struct
     if (a->fragment.part == 0)
         st->start_ms = start - x->began_ms;
     st->ms += rt_gpu_now_ms() - start;
-    blame(x, x->spec->pipelines[a->index].path, err, rc);
-    if (st->kernel.launches) /* it waited */
-        x->queued = NULL;
-    return rc;
+    return blame(x, x->spec->pipelines[a->index].path, err, rc);
 }
 
 static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
@@ -56,7 +52,7 @@ static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
     x->stats->state_rows[i] = rt_gpu_state_rows(&x->state[i]);
     blame(x, x->spec->states[i].path, err, rc);
     if (!x->queued)
-        x->queued = x->spec->states[i].name;
+        x->queued = hd_asprintf(x->arena, "the state %s, whose finish", x->spec->states[i].name);
     return rc;
 }
 
@@ -210,6 +206,22 @@ static int read_spans(struct team *t, struct hd_err *err)
     return rc;
 }
 
+/* An action failed while outcomes of earlier ones had not been seen: if one of these is a failure, that came first. */
+static int first_failure(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    struct hd_err first;
+    if (x->d->lost || !rt_gpu_outcomes_wait(x))
+        return -1;
+    hd_err_init(&first);
+    if (rt_gpu_outcomes_settle(x, NULL, &first) != 0 && err && first.class == HD_ERR_EXEC) {
+        hd_err_release(err);
+        hd_err_init(err);
+        hd_err_set(err, first.class, first.file, first.line, first.path, "%s", first.message);
+    }
+    hd_err_release(&first);
+    return -1;
+}
+
 /* One action after the other, in an order that the edges allow. */
 static int run_actions(struct team *t, struct hd_err *err)
 {
@@ -217,9 +229,12 @@ static int run_actions(struct team *t, struct hd_err *err)
     rt_event *ended = NULL;
     HD_TRY(open_peers(t, err));
     for (int i = 0; i < t->spec->nactions; i++)
-        HD_TRY(run_action(t, &t->spec->actions[i], err));
+        if (run_action(t, &t->spec->actions[i], err) != 0)
+            return first_failure(x, err);
     HD_TRY(x->d->ops->event(x->d, &ended, err));
-    int rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
+    int rc = rt_gpu_outcomes_settle(x, NULL, err);
+    if (rc == 0)
+        rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
     x->d->ops->event_free(x->d, ended);
     if (rc == 0)
         rc = read_spans(t, err);
@@ -243,6 +258,7 @@ static void release(struct rt_gpu_exec *x)
 {
     for (int i = 0; i < x->spec->nstates; i++)
         rt_gpu_state_free(x, i);
+    rt_gpu_outcomes_release(x);
     rt_gpu_release(x, &x->constants);
     rt_gpu_release(x, &x->scratch);
     rt_gpu_release(x, &x->counters);

@@ -55,20 +55,101 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
     return true;
 }
 
+/* Where fewer or more rows come than were expected, by this factor, other kernels are asked for as well: whoever waits for
+ * one in the middle of an execution waits longer than another source takes that is compiled beside the others. */
+enum { MISTAKEN = 100 };
+
 struct needs {
-    bool merge, fill, partition, rows, index, prefix_sum, hash, window, sort, pack, select, radix, string, running,
-        search, frames, frames_of, frames_ranked, frames_distinct, top, text;
+    bool merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search, frames,
+        frames_of, frames_ranked, frames_distinct, top, text;
+    bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
+
+/* X(need, module) */
+#define FIXED_MODULES(X) \
+    X(n.radix, "finish_radix") \
+    X(n.select, "finish_select") \
+    X(n.sort, "finish_sort") \
+    X(n.pack, "finish_masks") \
+    X(n.pack, "finish_pack") \
+    X(n.hash, "finish_hash_group") \
+    X(n.hash, "finish_hash") \
+    X(n.window, "finish_window") \
+    X(n.string, "finish_string") \
+    X(n.prefix_sum, "finish_prefix_sum") \
+    X(n.index, "finish_index") \
+    X(n.top, "finish_top") \
+    X(n.running, "finish_running") \
+    X(n.search, "finish_search") \
+    X(n.frames, "finish_frames") \
+    X(n.fill, "finish_fill") \
+    X(n.merge, "finish_merge") \
+    X(n.partition, "finish_partition") \
+    X(n.radix_keys, "finish_radix_keys") \
+    X(n.radix_rows, "finish_radix_rows") \
+    X(n.rows_move, "finish_rows_move") \
+    X(n.rows[0], "finish_rows_1") \
+    X(n.rows[1], "finish_rows_2") \
+    X(n.rows[2], "finish_rows_3") \
+    X(n.rows[3], "finish_rows_4") \
+    X(n.text, "finish_text") \
+    X(n.frames_of, "finish_frames_of") \
+    X(n.frames_ranked, "finish_frames_ranked") \
+    X(n.frames_distinct, "finish_frames_distinct")
+
+static const char *const fixed_names[] = {
+#define X(need, name) name,
+    FIXED_MODULES(X)
+#undef X
+};
+_Static_assert(HD_COUNT(fixed_names) == RT_FIXED_MAX, "each need names its module");
+
+static const char *const library_names[RT_NLIBRARIES] = {
+#define X(id, name) name,
+    RT_LIBRARIES(X)
+#undef X
+};
+
+const char *rt_gpu_library_name(int library)
+{
+    return library_names[library];
+}
+
+/* Libraries come first: pipelines are linked with them. No state asks for the columns of a result on a device. */
+const char *rt_gpu_warm_name(int i)
+{
+    if (i < RT_NLIBRARIES)
+        return library_names[i];
+    return i < RT_NLIBRARIES + RT_FIXED_MAX ? fixed_names[i - RT_NLIBRARIES] : "finish_columns";
+}
+
+const char *rt_rows_module(const struct rt_state *s)
+{
+    static const char *const modules[HDD_ROW_WORDS] = {"finish_rows_1", "finish_rows_2", "finish_rows_3",
+                                                       "finish_rows_4"};
+    return modules[s->stride / 8 - 1];
+}
+
+/* Keys of more than a word, which narrow rows seldom have, are sorted with row numbers. */
+static void add_many(struct needs *n, const struct rt_state *s, double rows)
+{
+    bool nullable, keys = rt_rows_are_keys(s, &nullable), may_be_long = s->stride > 8 && isinf(rows);
+    n->radix = true;
+    n->radix_keys |= keys;
+    n->radix_rows |= !keys || may_be_long;
+    n->rows_move |= keys && s->stride == 8 && !nullable;
+    if (keys)
+        n->rows[s->stride / 8 - 1] = true;
+}
 
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
-    bool nullable;
     bool many = rows > HDD_RANK_MAX && rt_state_wanted_rows(s) > HDD_RANK_MAX / 8; /* as gpu_order.c has it */
-    n->pack |= rows > RT_ORDER_AT_ONCE;
+    n->pack |= rows > RT_ORDER_AT_ONCE / MISTAKEN;
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
-    n->sort |= rows <= HDD_RANK_MAX || s->limit >= 0 || s->sorted;
-    n->radix |= many;
-    n->rows |= many && rt_rows_are_keys(s, &nullable);
+    n->sort |= rows <= (double)HDD_RANK_MAX * MISTAKEN || s->limit >= 0 || s->sorted;
+    if (many)
+        add_many(n, s, rows);
 }
 
 static void add_hash(struct needs *n, double rows)
@@ -77,6 +158,7 @@ static void add_hash(struct needs *n, double rows)
     n->hash = true;
     n->window |= large;
     n->radix |= large;
+    n->radix_keys |= large;
 }
 
 static void add_frames(struct needs *n, const struct rt_state *s)
@@ -96,8 +178,16 @@ static void add_ranks(struct needs *n, const struct rt_state *s)
         n->frames_distinct |= s->fields[i].frame && rt_merge_is_ranked(s->merge[i]) && s->merge[i] != RT_MERGE_NTH;
 }
 
+static void add_index(struct needs *n, const struct rt_state *s, double rows, const struct rt_device_info *info)
+{
+    bool far = rows >= RT_INDEX_NEAR_MAX && s->range > rt_index_counters(info);
+    n->index = n->prefix_sum = true;
+    n->radix |= far;
+    n->radix_rows |= far;
+}
+
 /* Of about so many rows. */
-static void add_state(struct needs *n, const struct rt_state *s, double rows)
+static void add_state(struct needs *n, const struct rt_state *s, double rows, const struct rt_device_info *info)
 {
     n->fill |= s->word || (rt_state_aggregates(s->kind) && has_far_ends(s));
     for (int i = 0; i < s->nfinish; i++)
@@ -117,52 +207,38 @@ static void add_state(struct needs *n, const struct rt_state *s, double rows)
         case RT_FINISH_FRAMES: add_frames(n, s); break;
         case RT_FINISH_RANKS: add_ranks(n, s); break;
         case RT_FINISH_TEXT: n->text = true; break;
-        case RT_FINISH_CSR: n->index = n->prefix_sum = true; break;
+        case RT_FINISH_CSR: add_index(n, s, rows, info); break;
         case RT_FINISH_HASH_UNIQUE:
         case RT_FINISH_HASH_GROUP:
         case RT_FINISH_HASH_DEDUPE: add_hash(n, rows); break;
         }
 }
 
-int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX])
+uint64_t rt_index_counters(const struct rt_device_info *info)
+{
+    return HD_MAX(info->l2_bytes / 4, (uint64_t)64) / sizeof(uint32_t);
+}
+
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
+                         const char *names[RT_FIXED_MAX])
 {
     struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
     int k = 0;
-    n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE);
+    n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE / MISTAKEN);
     for (int i = 0; i < spec->nstates; i++)
-        add_state(&n, &spec->states[i], expected(spec, i));
+        add_state(&n, &spec->states[i], expected(spec, i), info);
     for (int i = 0; i < spec->nstates && any_rows; i++) {
-        add_state(&n, &spec->states[i], 0);
-        add_state(&n, &spec->states[i], HUGE_VAL);
+        add_state(&n, &spec->states[i], 0, info);
+        add_state(&n, &spec->states[i], HUGE_VAL, info);
     }
-    const struct {
-        bool needed;
-        const char *name;
-    } all[] = {{n.radix, "finish_radix"},
-               {n.select, "finish_select"},
-               {n.sort, "finish_sort"},
-               {n.pack, "finish_pack"},
-               {n.hash, "finish_hash"},
-               {n.window, "finish_window"},
-               {n.string, "finish_string"},
-               {n.prefix_sum, "finish_prefix_sum"},
-               {n.index, "finish_index"},
-               {n.top, "finish_top"},
-               {n.running, "finish_running"},
-               {n.search, "finish_search"},
-               {n.frames, "finish_frames"},
-               {n.fill, "finish_fill"},
-               {n.merge, "finish_merge"},
-               {n.partition, "finish_partition"},
-               {n.rows, "finish_rows"},
-               {n.text, "finish_text"},
-               {n.frames_of, "finish_frames_of"},
-               {n.frames_ranked, "finish_frames_ranked"},
-               {n.frames_distinct, "finish_frames_distinct"}};
-    _Static_assert(HD_COUNT(all) == RT_FIXED_MAX, "each need names its module");
+    const bool needed[] = {
+#define X(need, name) need,
+        FIXED_MODULES(X)
+#undef X
+    };
     for (int i = 0; i < RT_FIXED_MAX; i++)
-        if (all[i].needed)
-            names[k++] = all[i].name;
+        if (needed[i])
+            names[k++] = fixed_names[i];
     return k;
 }
 

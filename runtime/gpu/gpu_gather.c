@@ -69,6 +69,7 @@ static int take_fields(struct merge *m, struct hd_err *err)
         f[i] = (struct hdd_merge_field){.offset = (hdd_u32)s->fields[i].offset,
                                         .valid = s->fields[i].valid_offset,
                                         .phys = (hdd_u32)s->fields[i].phys,
+                                        .bytes = (hdd_u32)s->fields[i].bytes,
                                         .merge = (hdd_u32)s->merge[i]};
     m->p.nfields = (hdd_u32)n;
     if (n <= HDD_INLINE_FIELDS) {

@@ -15,11 +15,10 @@ static int launch_csr(struct rt_gpu_exec *x, const char *entry, struct hdd_csr_a
 static int near_indexes(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hdd_csr_args *p, struct rt_radix *order,
                         struct hd_err *err)
 {
-    enum { SMALL = 1 << 20 };
-    uint64_t cached = HD_MAX(x->d->info.l2_bytes / 4, (uint64_t)64) / sizeof(uint32_t);
+    uint64_t cached = rt_index_counters(&x->d->info);
     uint64_t low = hd_pow2_ceil(cached + 1) / 2 - 1, high = hd_pow2_ceil(p->range) - 1;
     struct hdd_csr_args keys = *p;
-    if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : SMALL))
+    if (p->range <= cached || p->n < (x->first_rows ? x->first_rows : RT_INDEX_NEAR_MAX))
         return 0;
     HD_TRY(rt_radix_alloc(x, v->s, p->n, true, order, err));
     keys.to = order->keys[0].address;
@@ -81,9 +80,9 @@ struct hash_build {
     struct rt_piece more, zeroed, scratch, counts;
 };
 
-static int launch_hash(struct hash_build *b, const char *entry, struct hd_err *err)
+static int launch_hash(struct hash_build *b, const char *module, const char *entry, struct hd_err *err)
 {
-    return rt_finish_launch(b->x, "finish_hash", entry, b->p.blocks, &b->p, err);
+    return rt_finish_launch(b->x, module, entry, b->p.blocks, &b->p, err);
 }
 
 /* At most two thirds full, as on the CPU. */
@@ -116,7 +115,7 @@ static int count_rows(struct hash_build *b, struct hd_err *err)
 {
     HD_TRY(rt_state_alloc_zeroed(b->x, b->v->s, (size_t)b->p.n * sizeof(uint32_t), &b->counts, err));
     b->p.counts = b->counts.address;
-    return launch_hash(b, "hdd_hash_rank", err);
+    return launch_hash(b, "finish_hash", "hdd_hash_rank", err);
 }
 
 /* Rows of a key become neighbours, or all but the first one go. */
@@ -126,9 +125,9 @@ static int move_rows(struct hash_build *b, uint64_t rows, struct hd_err *err)
     v->nrows = rows;
     HD_TRY(rt_state_alloc(b->x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->moved, err));
     b->p.to = v->moved.address;
-    HD_TRY(launch_hash(b, "hdd_hash_place", err));
+    HD_TRY(launch_hash(b, "finish_hash", "hdd_hash_place", err));
     if (!b->p.dedupe)
-        HD_TRY(launch_hash(b, "hdd_hash_move", err));
+        HD_TRY(launch_hash(b, "finish_hash", "hdd_hash_move", err));
     rt_gpu_release(b->x, &v->rows_at);
     v->rows = v->moved.address;
     return 0;
@@ -143,7 +142,7 @@ static int group(struct hash_build *b, struct hd_err *err)
     uint64_t keys = b->p.n;
     HD_TRY(make_slots(b, keys, err));
     HD_TRY(group_memory(b, few, err));
-    HD_TRY(launch_hash(b, "hdd_hash_group", err));
+    HD_TRY(launch_hash(b, "finish_hash_group", "hdd_hash_group", err));
     if (few)
         return move_rows(b, b->p.n, err);
     HD_TRY(b->x->d->ops->download(b->x->d, &keys, b->p.totals, sizeof keys, err));
@@ -160,7 +159,7 @@ static int group(struct hash_build *b, struct hd_err *err)
 static int slots(struct hash_build *b, struct hd_err *err)
 {
     HD_TRY(make_slots(b, b->v->nrows, err));
-    return b->v->nrows ? launch_hash(b, "hdd_hash_unique", err) : 0;
+    return b->v->nrows ? launch_hash(b, "finish_hash", "hdd_hash_unique", err) : 0;
 }
 
 static int build(struct rt_gpu_exec *x, struct rt_gpu_state *v, bool distinct, bool dedupe, struct hd_err *err)

@@ -129,8 +129,8 @@ static int lock_pages(struct rt_gpu *g, size_t n, void **p, struct hd_err *err)
 static int make_copy(struct rt_gpu *g, const struct rt_arg *a, const struct rt_gpu_run_options *o, void **p,
                      struct hd_err *err)
 {
-    enum { WORDS = 256 }; /* strings are read in whole words */
-    size_t n = (size_t)rt_arg_bytes(a), all = hd_align_up((size_t)rt_gpu_resident_bytes(a), WORDS);
+    enum { WORDS = 256 }; /* strings and packed numbers are read in whole words, and sent so */
+    size_t n = (size_t)rt_arg_bytes(a), all = hd_align_up((size_t)rt_gpu_resident_bytes(a) + WORDS / 2, WORDS);
     HD_TRY(lock_pages(g, all, p, err));
     struct rt_copy_range range = {*p, rt_arg_memory(a), n};
     struct rt_copy c = {.thread_pool = o->thread_pool, .threads = o->threads, .nranges = 1, .ranges = &range};

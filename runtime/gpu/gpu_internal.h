@@ -3,11 +3,15 @@
  *   gpu.c          a device with what is kept on it between executions
  *   gpu_exec.c     the schedule, its statistics
  *   gpu_timeline.c what the device did from when to when
- *   gpu_launch.c   a pipeline: grid, launch, progress, retries, cancelling
+ *   gpu_launch.c   a pipeline: grid, launch, retries
+ *   gpu_outcome.c  what launches leave behind: progress, failures; waiting for it, cancelling
  *   gpu_args.c     the args vector with device addresses
  *   gpu_modules.c  code that is loaded
  *   gpu_code.c     a program's code: loaded, on disk or compiled
  *   gpu_sources.c  which units are compiled together
+ *   gpu_warm.c     code that no program brings, compiled ahead
+ *   gpu_ahead.c    compiling while the device opens
+ *   gpu_known.c    what the cache remembers of a device that is not open
  *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
  *   gpu_host.c     page-locked memory of the host: copies of columns, what chunks are staged in
@@ -52,6 +56,8 @@ struct rt_gpu {
     struct rt_gpu_residents *residents;
     struct rt_gpu_host *host;
     struct rt_gpu_modules *modules;
+    void *landing; /* page-locked: outcomes of launches on the host (gpu_outcome.c); NULL: not yet */
+    _Atomic int compiling; /* programs whose code is being compiled */
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 /* Takes the lock if it is free within so many nanoseconds, less than a second. */
@@ -95,31 +101,52 @@ static inline uint64_t rt_gpu_state_rows(const struct rt_gpu_state *v)
     return v->sparse ? v->asked : v->nrows;
 }
 
+/* What a launch leaves behind: progress, and the cursors of the heap of strings and of the sink, on lines of their own. */
+struct rt_outcome {
+    struct hdd_progress progress;
+    uint64_t apart[16], string_cursor;
+    uint64_t more_apart[16], sink_cursor;
+};
+
+/* A launch whose outcome the host has not seen, or not always. */
+struct rt_launched {
+    struct rt_kernel_stats *stats;
+    uint64_t heap; /* bytes for the strings that it makes */
+    rt_event *from, *to; /* NULL: not recorded */
+};
+enum { RT_OUTCOMES = 32 };
+struct rt_gpu_outcomes {
+    struct rt_piece slots;
+    int used, settled; /* slots of launches, in their order; of those that the host has waited for */
+    struct rt_launched launched[RT_OUTCOMES];
+};
+
 /* A program on one device. */
 struct rt_gpu_exec {
     int number; /* of the device, as actions name it */
     struct rt_gpu *g;
     struct rt_device *d; /* g's */
     const struct rt_spec *spec;
-    struct hd_arena *arena;      /* of the size of the spec */
-    struct rt_gpu_state *state;  /* per spec state */
-    uint64_t used, peak, limit;  /* bytes of states; limit 0: the pool's */
-    uint64_t first_rows;         /* not 0: rows that states have room for at first, in place of the planner's
+    struct hd_arena *arena; /* of the size of the spec */
+    struct rt_gpu_state *state; /* per spec state */
+    uint64_t used, peak, limit; /* bytes of states; limit 0: the pool's */
+    uint64_t first_rows; /* not 0: rows that states have room for at first, in place of the planner's
                                     estimate (tests of overflow) */
-    bool watched;                /* the kernels of the finish that runs take long: who cancels waits for one alone */
+    bool watched; /* the kernels of the finish that runs take long: who cancels waits for one alone */
     /* The schedule's own: */
     const struct rt_gpu_code *code;
     const struct rt_gpu_run_options *o;
     struct rt_exec_stats *stats;
-    uint64_t *words;             /* the args vector */
-    struct rt_piece constants;   /* strings, sets and patterns of the args vector */
-    struct rt_piece scratch;     /* progress and what else a launch needs, cleared before each */
+    uint64_t *words; /* the args vector */
+    struct rt_piece constants; /* strings, sets and patterns of the args vector */
+    struct rt_gpu_outcomes outcomes;
+    struct rt_piece scratch; /* what a launch needs besides, cleared before each */
     struct rt_piece counters;
-    struct rt_piece chunks;         /* of pipelines that stream */
-    struct rt_gpu_stream *stream;   /* what the running pipeline streams; NULL: nothing */
-    struct rt_piece far_words;      /* the args vector on the device, for kernels that want it there */
+    struct rt_piece chunks; /* of pipelines that stream */
+    struct rt_gpu_stream *stream; /* what the running pipeline streams; NULL: nothing */
+    struct rt_piece far_words; /* the args vector on the device, for kernels that want it there */
     struct rt_gpu_strings *strings; /* made by kernels; they live as long as the execution */
-    const char *queued;             /* the state whose finish was queued since something was waited for; NULL: none */
+    const char *queued; /* what was queued first since something was waited for; NULL: nothing */
     rt_event *began;
     double began_ms;
     struct rt_gpu_span *spans, *last_span; /* in the order in which they began */
@@ -214,6 +241,17 @@ int rt_gpu_args_constants(struct rt_gpu_exec *x, struct hd_err *err);
 /* The words that depend on states: before every launch. */
 void rt_gpu_args_resolve(struct rt_gpu_exec *x);
 
+/* ---- outcomes of launches (gpu_outcome.c) ----------------------------------------------- */
+
+/* The address of a cleared struct rt_outcome for a launch that is to be queued. */
+int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err);
+struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that was taken last */
+/* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
+ * execution is cancelled, kernels are told and the error is CANCELLED. */
+int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err);
+bool rt_gpu_outcomes_wait(const struct rt_gpu_exec *x); /* some have not been seen */
+void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
+
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
 
 /* A piece of memory with strings that a kernel made. */
@@ -253,13 +291,18 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 21 };
+enum { RT_FIXED_MAX = 29 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
-int rt_gpu_fixed_modules(const struct rt_spec *spec, bool any_rows, const char *names[RT_FIXED_MAX]);
-/* templates/finish/<module>.cu */
+int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
+                         const char *names[RT_FIXED_MAX]);
+/* All of these, one that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
+enum { RT_WARM_MAX = RT_FIXED_MAX + 1 + RT_NLIBRARIES };
+const char *rt_gpu_warm_name(int i);
+const char *rt_gpu_library_name(int library); /* enum rt_library */
+/* templates/finish/<module>.cu, templates/<library>.cu */
 const char *rt_gpu_fixed_text(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);

@@ -1,10 +1,9 @@
 /* A pipeline on the device: the grid that it gets, the memory that a launch needs besides the
- * states, waiting, and launching again with more room. */
+ * states, and launching again with more room. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/fault.h"
-#include "runtime/exec/failure_text.h"
 #include "runtime/exec/source.h"
 #include "runtime/gpu/gpu_balance.h"
 #include "runtime/gpu/gpu_state.h"
@@ -18,22 +17,11 @@ enum {
     MAX_RETRIES = 64,
     MIN_PARTS = 8 /* of a tile: rows of the source are then read by as many warps */
 };
-/* Between two looks whether somebody cancelled. */
-static const double POLL_MS = 2;
-
-/* What a launch leaves behind, in one copy from the begin of the scratch piece: progress, and the
- * cursors of the heap of strings and of the sink, on lines of their own. */
-struct outcome {
-    struct hdd_progress progress;
-    uint64_t apart[16], string_cursor;
-    uint64_t more_apart[16], sink_cursor;
-};
-
 _Static_assert(RT_FRAGMENT_ROWS % HDD_WARP_ROWS == 0, "fragments are whole tiles");
 
 /* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
 struct layout {
-    size_t profile, share, end;
+    size_t share, end; /* records of warps lie in front */
 };
 
 struct run {
@@ -46,6 +34,7 @@ struct run {
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
+    uint64_t outcome; /* address of the launch's struct rt_outcome */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
@@ -86,8 +75,7 @@ static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
 static void lay_out(struct run *r)
 {
     size_t records = r->x->o->profile ? sizeof(struct hdd_warp_profile) * r->warps : 0;
-    r->at.profile = hd_align_up(sizeof(struct outcome), 256);
-    r->at.share = r->at.profile + hd_align_up(records, 256);
+    r->at.share = hd_align_up(records, 256);
     r->at.end = r->at.share + share_memory(r, 0).bytes;
 }
 
@@ -112,9 +100,9 @@ static struct hdd_launch describe(const struct run *r)
     uint64_t base = r->x->scratch.address;
     struct hdd_launch l = {.source_rows = r->first + r->rows,
                            .first_row = r->first,
-                           .progress = base,
+                           .progress = r->outcome + offsetof(struct rt_outcome, progress),
                            .counters = r->x->counters.address,
-                           .profile = r->x->o->profile ? base + r->at.profile : 0,
+                           .profile = r->x->o->profile ? base : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
                            .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
@@ -122,32 +110,40 @@ static struct hdd_launch describe(const struct run *r)
                            .share = share_memory(r, base + r->at.share).at,
                            .string_heap = r->heap.address,
                            .string_capacity = r->heap.n,
-                           .string_cursor = base + offsetof(struct outcome, string_cursor)};
+                           .string_cursor = r->outcome + offsetof(struct rt_outcome, string_cursor)};
     l.ncounters = (hdd_u32)r->p->ncounters;
     l.parts = parts(r);
     l.part_unit = l.parts ? UINT64_MAX / l.parts : 0;
-    rt_gpu_state_sink(r->x, r->sink, base + offsetof(struct outcome, sink_cursor), &l.sink);
+    rt_gpu_state_sink(r->x, r->sink, r->outcome + offsetof(struct rt_outcome, sink_cursor), &l.sink);
     return l;
 }
 
 /* ---- one launch ------------------------------------------------------------------------ */
 
-static int clear(struct run *r, struct hd_err *err)
+static int clear_scratch(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     if (x->scratch.n < r->at.end) {
         rt_gpu_release(x, &x->scratch);
         HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
     }
-    HD_TRY(x->d->ops->set(x->d, x->scratch.address, 0, r->at.share + share_memory(r, 0).clear, err));
+    size_t clear = r->at.share + share_memory(r, 0).clear;
+    return clear ? x->d->ops->set(x->d, x->scratch.address, 0, clear, err) : 0;
+}
+
+static int clear(struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    HD_TRY(clear_scratch(r, err));
+    HD_TRY(rt_gpu_outcome_take(x, &(struct rt_launched){.stats = &r->st->kernel, .heap = r->heap.n}, &r->outcome, err));
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
              tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
     if (tile)
-        HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, progress.next_tile), &tile,
-                                 sizeof tile, err));
+        HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, progress.next_tile), &tile, sizeof tile,
+                                 err));
     if (cursor)
-        HD_TRY(x->d->ops->upload(x->d, x->scratch.address + offsetof(struct outcome, sink_cursor), &cursor,
-                                 sizeof cursor, err));
+        HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, sink_cursor), &cursor, sizeof cursor,
+                                 err));
     if (!x->o->profile)
         return 0;
     return x->d->ops->set(x->d, x->counters.address, 0, x->counters.n, err);
@@ -169,53 +165,10 @@ static int place_words(struct run *r, struct rt_launch *l, struct hd_err *err)
     return x->d->ops->upload(x->d, x->far_words.address, x->words, n, err);
 }
 
-/* The kernel polls its abort word, so it ends soon. */
-static int wait_or_cancel(struct run *r, struct hd_err *err)
+/* Queues the kernel. */
+static int launch(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    bool done = false, abort_sent = false;
-    uint64_t word = x->scratch.address + offsetof(struct hdd_progress, abort);
-    while (!done) {
-        HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
-        if (!done && !abort_sent && hd_stopped(x->o->stop)) {
-            HD_TRY(x->d->ops->poke(x->d, word, 1, err));
-            abort_sent = true;
-        }
-    }
-    return 0;
-}
-
-static int failed_row(const struct run *r, const struct hdd_progress *g, struct hd_err *err)
-{
-    const struct rt_spec *s = r->x->spec;
-    const struct rt_site *site =
-        g->failure_path >= 0 && g->failure_path < s->nsites ? &s->sites[g->failure_path] : NULL;
-    struct rt_failed v = {.known = g->has_values, .a = {g->value[0], g->value[1]}};
-    if (site && site->form == RT_SITE_FUNCTION_2) /* of two floats, a word each */
-        v.b[0] = g->value[1];
-    if (site && site->form == RT_SITE_INFIX) /* of two int64 */
-        for (int i = 0; i < 2; i++) {
-            uint64_t *word = i ? v.b : v.a;
-            word[0] = g->value[i];
-            word[1] = (uint64_t)((int64_t)g->value[i] >> 63);
-        }
-    struct hd_strbuf text;
-    if (g->failure == RT_FAIL_CAST_STRING) { /* value[0]: its length */
-        v.a[0] = (uintptr_t)g->text;
-        v.a[1] = g->value[0];
-    }
-    hd_strbuf_init(&text);
-    rt_failure_text(&text, (enum rt_failure)g->failure, site, &v);
-    HD_FAIL(err, EXEC, site ? site->path : NULL, "%s", text.s);
-    hd_strbuf_release(&text);
-    return -1;
-}
-
-static int launch(struct run *r, struct outcome *out, struct hd_err *err)
-{
-    struct rt_gpu_exec *x = r->x;
-    rt_event *from = NULL, *to = NULL;
-    double ms = 0;
     HD_TRY(clear(r, err));
     const struct hdd_launch run = describe(r);
     struct rt_launch l = {.blocks = r->blocks,
@@ -224,27 +177,15 @@ static int launch(struct run *r, struct outcome *out, struct hd_err *err)
                           .cooperative = rt_balance_shares(r->balance),
                           .nparams = 2,
                           .param = {[1] = {&run, sizeof run}}};
+    struct rt_launched *at = rt_gpu_outcome_last(x);
     HD_TRY(place_words(r, &l, err));
-    HD_TRY(x->d->ops->event(x->d, &from, err));
+    HD_TRY(x->d->ops->event(x->d, &at->from, err));
     int rc = x->d->ops->launch(x->d, r->k->f, &l, err);
     if (rc == 0)
-        rc = x->d->ops->event(x->d, &to, err);
-    if (rc == 0)
-        rc = wait_or_cancel(r, err);
-    if (rc == 0)
-        rc = x->d->ops->download(x->d, out, x->scratch.address, sizeof *out, err);
-    if (rc == 0)
-        rc = x->d->ops->elapsed(x->d, from, to, &ms, err);
-    rt_gpu_span_add(x, RT_SPAN_RUN, (int)(r->p - x->spec->pipelines), from, to);
+        rc = x->d->ops->event(x->d, &at->to, err);
+    rt_gpu_span_add(x, RT_SPAN_RUN, (int)(r->p - x->spec->pipelines), at->from, at->to);
     r->st->kernel.launches++;
-    r->st->kernel.kernel_ms += ms;
-    if (rc != 0)
-        return -1;
-    if (hd_stopped(x->o->stop))
-        return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-    if (out->string_cursor > r->heap.n) /* whatever failed, strings were missing */
-        return 0;
-    return out->progress.failure ? failed_row(r, &out->progress, err) : 0;
+    return rc;
 }
 
 /* ---- the pipeline ---------------------------------------------------------------------- */
@@ -274,7 +215,7 @@ static void keep_heap(struct run *r)
 /* Groups used up the slots of their table (insert() of templates/aggregate.cuh), and the kernel
  * ended early: what is still to come is projected from what the part of the source that it read
  * has brought. */
-static uint64_t project_groups(const struct run *r, const struct outcome *out)
+static uint64_t project_groups(const struct run *r, const struct rt_outcome *out)
 {
     uint64_t read = out->progress.next_tile * HDD_WARP_ROWS - r->first;
     double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
@@ -283,7 +224,7 @@ static uint64_t project_groups(const struct run *r, const struct outcome *out)
     return (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
 }
 
-static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
+static uint64_t rows_asked_for(const struct run *r, const struct rt_outcome *out)
 {
     const struct rt_gpu_state *v = &r->x->state[r->sink];
     bool used_up = rt_state_filling(v->s->kind) == RT_KEYED && out->sink_cursor > v->mask - v->mask / 8;
@@ -291,7 +232,7 @@ static uint64_t rows_asked_for(const struct run *r, const struct outcome *out)
 }
 
 /* What the pipeline changed is undone, and there is more room. */
-static int prepare_retry(struct run *r, const struct outcome *out, bool strings, uint64_t needed, struct hd_err *err)
+static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strings, uint64_t needed, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     struct rt_gpu_span *span;
@@ -306,12 +247,26 @@ static int prepare_retry(struct run *r, const struct outcome *out, bool strings,
     return rt_gpu_span_end(x, span, err);
 }
 
-static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_err *err)
+/* Nothing can be missing, and nobody asks for a count: the host goes on. What another device reads must be right. */
+static bool is_left_alone(const struct run *r)
+{
+    const struct rt_gpu_exec *x = r->x;
+    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings &&
+           !rt_state_has_cursor(x->state[r->sink].s);
+}
+
+static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     for (int i = 0; i < MAX_RETRIES; i++) {
         uint64_t needed = 0;
-        HD_TRY(launch(r, out, err));
+        HD_TRY(launch(r, err));
+        if (is_left_alone(r)) {
+            if (!x->queued)
+                x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
+            return 0;
+        }
+        HD_TRY(rt_gpu_outcomes_settle(x, out, err));
         bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
         if (!needed && !strings)
@@ -322,7 +277,7 @@ static int launch_until_it_fits(struct run *r, struct outcome *out, struct hd_er
     HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
 }
 
-static void record_kernel(const struct run *r, const struct hdd_progress *g)
+static void record_kernel(const struct run *r)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
     const struct rt_device_info *d = &r->x->d->info;
@@ -333,7 +288,6 @@ static void record_kernel(const struct run *r, const struct hdd_progress *g)
     k->warps_per_block = r->k->unit->threads / HDD_WARP_LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
-    k->donations += g->donations;
     k->runs += r->rows > 0;
     r->st->source_rows += r->rows;
 }
@@ -378,7 +332,7 @@ static int read_warps(const struct run *r, struct hd_err *err)
     struct hdd_warp_profile *records = hd_try_malloc(bytes);
     if (!records)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
-    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address + r->at.profile, bytes, err);
+    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address, bytes, err);
     if (rc == 0) {
         rt_balance_add_up(records, r->warps, &report);
         k->iir = report.iir;
@@ -432,7 +386,7 @@ static int prepare_states(const struct run *r, struct hd_err *err)
 static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
-    struct outcome out;
+    struct rt_outcome out;
     struct run r = {.x = x,
                     .p = p,
                     .k = rt_gpu_code_kernel(x->code, pipeline),
@@ -449,7 +403,7 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
         HD_TRY(alloc_heap(&r, first_heap(&r), err));
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
-    record_kernel(&r, &out.progress);
+    record_kernel(&r);
     return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
 }
 

@@ -33,14 +33,14 @@ static struct rt_cache_key digest_end(XXH3_state_t *state)
     return (struct rt_cache_key){h.high64, h.low64};
 }
 
-static struct rt_cache_key base_key(const struct rt_gpu *g, const char *version)
+struct rt_cache_key rt_gpu_base_key(const char *version, const char *device, const char *compiler, int arch)
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     digest_text(&state, version);
-    digest_text(&state, g->d->ops->name);
-    digest_text(&state, g->compiler->identity);
-    XXH3_128bits_update(&state, &g->d->info.arch, sizeof g->d->info.arch); /* what is linked */
+    digest_text(&state, device);
+    digest_text(&state, compiler);
+    XXH3_128bits_update(&state, &arch, sizeof arch); /* what is linked */
     for (int i = 0; i < hdd_ntemplates; i++) {
         digest_text(&state, hdd_templates[i].name);
         digest_text(&state, hdd_templates[i].text);
@@ -48,13 +48,18 @@ static struct rt_cache_key base_key(const struct rt_gpu *g, const char *version)
     return digest_end(&state);
 }
 
-struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text)
+struct rt_cache_key rt_gpu_key(struct rt_cache_key base, const char *text)
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, &g->modules->base, sizeof g->modules->base);
+    XXH3_128bits_update(&state, &base, sizeof base);
     digest_text(&state, text);
     return digest_end(&state);
+}
+
+struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text)
+{
+    return rt_gpu_key(g->modules->base, text);
 }
 
 static bool same_key(struct rt_cache_key a, struct rt_cache_key b)
@@ -69,7 +74,7 @@ int rt_gpu_modules_new(struct rt_gpu *g, const struct rt_gpu_options *o, struct 
     struct rt_gpu_modules *m = hd_try_calloc(1, sizeof *m);
     if (!m)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    m->base = base_key(g, o->version);
+    m->base = rt_gpu_base_key(o->version, g->d->ops->name, g->compiler->identity, g->d->info.arch);
     m->has_disk = o->cache_dir && rt_disk_cache_init(&m->disk, o->cache_dir, o->cache_limit);
     g->modules = m;
     return 0;

@@ -23,6 +23,9 @@ struct rt_gpu_modules {
     struct rt_disk_cache disk;
 };
 
+/* Of all but the source: Heddle's version, the kind of device, the compiler with its options, the compute capability. */
+struct rt_cache_key rt_gpu_base_key(const char *version, const char *device, const char *compiler, int arch);
+struct rt_cache_key rt_gpu_key(struct rt_cache_key base, const char *text);
 struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text);
 
 /* One more user of a module that is loaded; it becomes the most recently used. NULL: it is not. */

@@ -1,6 +1,6 @@
 /* Rows in order, with limit and offset: few in one launch, many by a radix sort of the bits in
  * which their keys differ, and of many rows a few by selection first (templates/finish:
- * finish_sort.cu, finish_pack.cu, finish_radix.cu, finish_select.cu). */
+ * finish_sort.cu, finish_masks.cu, finish_pack.cu, finish_radix.cu, finish_select.cu). */
 #include <string.h>
 
 #include "runtime/gpu/gpu_order.h"
@@ -91,7 +91,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
                                 .n = o->n,
                                 .lengths = at.address,
                                 .blocks = blocks_for(o, o->n)};
-    int rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_lengths", p.blocks, &p, err);
+    int rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_lengths", p.blocks, &p, err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
     rt_gpu_release(o->x, &at);
@@ -141,7 +141,7 @@ static int find_number_masks(struct ordering *o, struct hd_err *err)
                                 .blocks = blocks_for(o, o->n)};
     for (; p.word < n && rc == 0; p.word += HDD_KEY_WORDS, p.nulls += 8, p.values += 8) {
         p.words = HD_MIN((hdd_u32)n - p.word, (hdd_u32)HDD_KEY_WORDS);
-        rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_number_masks", p.blocks, &p, err);
+        rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_number_masks", p.blocks, &p, err);
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, found, piece.address, bytes, err);
@@ -166,7 +166,7 @@ static int find_word_masks(struct ordering *o, struct hd_err *err)
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
     for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
         p.words = HD_MIN((hdd_u32)o->nwords - p.word, (hdd_u32)HDD_KEY_WORDS);
-        rc = rt_finish_launch(o->x, "finish_pack", "hdd_sort_masks", p.blocks, &p, err);
+        rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_masks", p.blocks, &p, err);
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
@@ -305,7 +305,7 @@ static int sort_rows(struct ordering *o, uint64_t list, uint64_t n, struct hd_er
                                 .to = o->v->moved.address,
                                 .stride = (hdd_u32)o->s->stride};
     p.blocks = rt_radix_blocks(o->x, o->count * (uint64_t)o->s->stride / 8, HDD_RADIX_THREADS);
-    return rt_radix_launch(o->x, "hdd_sort_gather", p.blocks, &p, err);
+    return rt_radix_launch(o->x, "finish_radix", "hdd_sort_gather", p.blocks, &p, err);
 }
 
 /* ---- top-k ------------------------------------------------------------------------------- */

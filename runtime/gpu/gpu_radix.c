@@ -125,7 +125,7 @@ static int move_rows(struct rt_gpu_exec *x, struct rt_radix_rows *rows, const st
         form->move.from = rows->from + p->first * 8;
     if (last)
         form->move.to = rows->to;
-    return rt_rows_launch(x, "hdd_rows_move", p->blocks, form, err);
+    return rt_radix_launch(x, "finish_rows_move", "hdd_rows_move", p->blocks, form, err);
 }
 
 /* Keys of a tile. */
@@ -140,6 +140,7 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, struct rt_sweep
     struct rt_sweep at = {.stable = true};
     int now = r->now, to = 1 - now;
     bool first = pass == 0, last = pass + 1 == (int)digits->passes;
+    const char *module = r->rows[to].address ? "finish_radix_rows" : "finish_radix_keys";
     const char *entry = r->rows[to].address ? "hdd_radix_move" : "hdd_radix_move_keys";
     while (rt_sweep_next(w, pass, &at)) {
         HD_TRY(rt_sweep_begin(x, w, &at, err));
@@ -158,7 +159,7 @@ static int radix_pass(struct rt_gpu_exec *x, struct rt_radix *r, struct rt_sweep
                                    .mask = (1u << digits->bits[pass]) - 1,
                                    .since = w->since};
         HD_TRY(r->made && (first || last) ? move_rows(x, r->made, &p, first, last, err)
-                                          : rt_radix_launch(x, entry, p.blocks, &p, err));
+                                          : rt_radix_launch(x, module, entry, p.blocks, &p, err));
     }
     r->now = to;
     r->numbered = r->rows[to].address != 0;
@@ -177,7 +178,7 @@ int rt_radix_sort_made(struct rt_gpu_exec *x, const struct rt_state *s, struct r
     if (rc == 0)
         rc = make(x, &digits, context, err);
     if (rc == 0 && !r->stop)
-        rc = rt_radix_launch(x, "hdd_radix_begin", 1, &digits, err);
+        rc = rt_radix_launch(x, "finish_radix", "hdd_radix_begin", 1, &digits, err);
     for (int k = 0; k < (int)digits.passes && rc == 0 && !r->stop; k++)
         rc = radix_pass(x, r, &w, &digits, k, err);
     rt_gpu_release(x, &w.at);
@@ -189,7 +190,7 @@ static int count(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *a
     struct hdd_radix_count_args *p = args;
     p->digits = *digits;
     p->blocks = rt_radix_blocks(x, p->n, 4 * HDD_RADIX_THREADS);
-    return rt_radix_launch(x, "hdd_radix_count", p->blocks, p, err);
+    return rt_radix_launch(x, "finish_radix", "hdd_radix_count", p->blocks, p, err);
 }
 
 int rt_radix_sort(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_radix *r, uint64_t mask,

@@ -11,7 +11,7 @@ static enum rt_cached where(const struct rt_gpu *g, const struct rt_spec *spec, 
 {
     const char *names[RT_FIXED_MAX];
     enum rt_cached least = RT_CACHED_MEMORY;
-    int n = rt_gpu_fixed_modules(spec, false, names);
+    int n = rt_gpu_fixed_modules(spec, &g->d->info, false, names);
     for (int i = 0; i < n && least > RT_COMPILED; i++)
         least = HD_MIN(least, rt_gpu_module_where(g, rt_gpu_source_key(g, rt_gpu_fixed_text(names[i]))));
     for (int i = 0; i < sources->n && least > RT_COMPILED; i++)

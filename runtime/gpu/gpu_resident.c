@@ -96,7 +96,7 @@ static struct part part_of(const struct rt_arg *a)
         return part;
     part.n = part.padded = rt_arg_bytes(a);
     if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS) * (rt_arg_row_bits(a) / 8);
+        part.padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     return part;
 }
 
@@ -186,6 +186,12 @@ struct rt_part_key rt_part_key_of(const struct rt_arg *a)
     return (struct rt_part_key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
 }
 
+/* Columns of a table of the device are there, and not ours; dictionaries are the host's. */
+static bool is_lent(const struct rt_arg *a)
+{
+    return a->table->device && rt_arg_object(a->kind) != RT_OBJECT_DICT;
+}
+
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err)
 {
     struct part part = part_of(a);
@@ -194,7 +200,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
     *address = 0;
     if (!part.p)
         return 0;
-    if (a->table->device) { /* it is there, and not ours */
+    if (is_lent(a)) {
         *address = (uint64_t)(uintptr_t)part.p;
         return 0;
     }
@@ -210,7 +216,7 @@ int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address,
 uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 {
     struct part part = part_of(a);
-    return part.p && !a->table->device ? part.padded : 0;
+    return part.p && !is_lent(a) ? part.padded : 0;
 }
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)

@@ -10,6 +10,8 @@
 
 enum {
     RT_FINISH_THREADS = HDD_FINISH_THREADS,
+    RT_INDEX_NEAR_MAX =
+        1 << 20, /* fewer rows are counted by their index in the order in which they come (gpu_group.c) */
     RT_ORDER_AT_ONCE = 256 /* so few rows are ordered by their keys as they are: ties compare rows,
                                 which takes long where many have a common beginning */
 };
@@ -21,12 +23,10 @@ uint32_t rt_finish_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each
 /* Launches a kernel of templates/finish/<module>.cu with its one parameter, which is *args. */
 #define rt_finish_launch(x, module, entry, blocks, args, err) \
     rt_finish_launch_bytes(x, module, entry, blocks, RT_FINISH_THREADS, args, sizeof *(args), err)
-/* The same of finish_radix.cu and finish_rows.cu, whose blocks are larger. */
+/* The same of finish_radix*.cu and finish_rows*.cu, whose blocks are larger. */
 uint32_t rt_radix_blocks(const struct rt_gpu_exec *x, uint64_t n, uint64_t each);
-#define rt_radix_launch(x, entry, blocks, args, err) \
-    rt_finish_launch_bytes(x, "finish_radix", entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
-#define rt_rows_launch(x, entry, blocks, args, err) \
-    rt_finish_launch_bytes(x, "finish_rows", entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
+#define rt_radix_launch(x, module, entry, blocks, args, err) \
+    rt_finish_launch_bytes(x, module, entry, blocks, HDD_RADIX_THREADS, args, sizeof *(args), err)
 int rt_finish_launch_bytes(struct rt_gpu_exec *x, const char *module, const char *entry, uint32_t blocks,
                            uint32_t threads, const void *args, size_t bytes, struct hd_err *err);
 
@@ -47,6 +47,9 @@ int rt_keys_of_strings(struct rt_gpu_exec *x, const struct rt_state *s, struct h
 int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct hdd_key *from, int n, struct hdd_keys *k,
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
+
+/* gpu_fixed.c: so many counters of 32 bits stay in the cache of the device. */
+uint64_t rt_index_counters(const struct rt_device_info *info);
 
 /* ---- gpu_radix.c ---- */
 

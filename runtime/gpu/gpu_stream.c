@@ -37,10 +37,11 @@ struct rt_gpu_stream {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A lane of a warp reads whole groups of rows. */
+/* A lane of a warp reads whole groups of rows, and of packed ones whole words, as far behind the last as a column has. */
 static size_t bytes_of(uint64_t bits, uint64_t rows)
 {
-    return (size_t)(hd_align_up((size_t)rows, HDD_LANE_ROWS) * bits / 8);
+    enum { WORDS = 24 };
+    return (size_t)(hd_align_up((size_t)rows, HDD_LANE_ROWS) * bits / 8) + WORDS;
 }
 
 static size_t slot_bytes(const struct rt_spec *spec, const struct rt_pipeline *p)

@@ -35,12 +35,8 @@ static void free_event(struct rt_gpu_exec *x, rt_event *e)
 
 void rt_gpu_span_add(struct rt_gpu_exec *x, enum rt_span_kind kind, int index, rt_event *from, rt_event *to)
 {
-    if (x->o->timeline) {
+    if (x->o->timeline)
         add(x, kind, index, from, to);
-        return;
-    }
-    free_event(x, from);
-    free_event(x, to);
 }
 
 int rt_gpu_spans_read(struct rt_gpu_exec *x, const struct rt_gpu_exec *first, struct hd_err *err)

@@ -15,7 +15,7 @@ struct rt_gpu_span {
 int rt_gpu_span_begin(struct rt_gpu_exec *x, enum rt_span_kind kind, int index, struct rt_gpu_span **out,
                       struct hd_err *err);
 int rt_gpu_span_end(struct rt_gpu_exec *x, struct rt_gpu_span *s, struct hd_err *err);
-/* Takes two events of a launch over, or frees them; either may be NULL. */
+/* With a timeline: takes two events of a launch over; either may be NULL. */
 void rt_gpu_span_add(struct rt_gpu_exec *x, enum rt_span_kind kind, int index, rt_event *from, rt_event *to);
 /* Into stats, where time 0 is `first`'s began. All is done. */
 int rt_gpu_spans_read(struct rt_gpu_exec *x, const struct rt_gpu_exec *first, struct hd_err *err);

@@ -5,6 +5,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/io/arrow_check.h"
+#include "runtime/io/arrow_device.h"
 #include "runtime/store/store.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_text.h"
@@ -20,6 +21,8 @@ struct rt_memtable {
     void **buffers;                  /* heap memory of converted columns */
     int nbuffers, buffer_cap;
     struct rt_scratch *scratch;
+    struct rt_device_memory memory;  /* of a table of a device */
+    struct rt_memtable **entries;    /* of its dictionaries, by column; NULL: none */
 };
 
 struct fe_table *rt_memtable_table(struct rt_memtable *m)
@@ -47,6 +50,10 @@ void rt_memtable_free(struct rt_memtable *m)
         m->schema.release(&m->schema);
     for (int i = 0; i < m->nbuffers; i++)
         free(m->buffers[i]);
+    for (int c = 0; m->entries && c < m->table.ncols; c++)
+        rt_memtable_free(m->entries[c]);
+    if (m->memory.release)
+        m->memory.release(m->memory.self);
     rt_scratch_free(m->scratch);
     free(m->buffers);
     free(m->batches);
@@ -494,33 +501,123 @@ static bool is_plain_format(const char *format)
     return strncmp(format, "d:", 2) == 0 && comma && !strchr(comma + 1, ',');
 }
 
+static int expect_buffers(const struct rt_memtable *m, int c, const struct ArrowArray *a, int64_t n, struct hd_err *err)
+{
+    if (a && a->release && a->length == m->table.rows && a->offset == 0 && a->n_buffers == n && a->buffers)
+        return 0;
+    return HD_FAIL(err, DATA, m->table.name, "column \"%s\": expected %lld rows from offset 0 in %s buffers",
+                   m->table.cols[c].name, (long long)m->table.rows, n == 2 ? "two" : "three");
+}
+
+static int expect_address(const struct rt_memtable *m, int c, const void *p, size_t align, struct hd_err *err)
+{
+    const struct fe_table_column *col = &m->table.cols[c];
+    if (m->table.rows == 0 || (p && (uintptr_t)p % align == 0 && (uintptr_t)col->at.validity % 4 == 0))
+        return 0;
+    return HD_FAIL(err, UNSUPPORTED, m->table.name,
+                   "column \"%s\" lies at %p on the device: expected an address of a multiple of %zu", col->name, p,
+                   align);
+}
+
 /* A lane of a warp reads HDD_LANE_ROWS at once, also behind the last row: where groups of so many are aligned, never
  * beyond the memory's page. */
-static int use_device_column(struct rt_memtable *m, int c, const struct ArrowArray *a, struct hd_err *err)
+static int use_where_it_lies(struct rt_memtable *m, int c, const struct ArrowArray *a, struct hd_err *err)
+{
+    struct fe_table_column *col = &m->table.cols[c];
+    col->at.data = a->buffers[1];
+    return expect_address(m, c, col->at.data, (size_t)col->width * HDD_LANE_ROWS, err);
+}
+
+static int32_t code_of(const struct fe_table_column *entries, uint32_t i)
+{
+    uint32_t code = 0;
+    if (entries->at.validity && !rt_arrow_bit(entries->at.validity, i))
+        return -1;
+    memcpy(&code, (const char *)entries->at.data + (size_t)i * (size_t)entries->width, (size_t)entries->width);
+    return (int32_t)code;
+}
+
+static int read_dictionary(struct rt_memtable *m, struct rt_device_column *d, const struct ArrowArray *a,
+                           struct hd_err *err)
+{
+    struct rt_memtable **own = &m->entries[d->number];
+    struct fe_table_column *col = &m->table.cols[d->number];
+    HD_TRY(rt_device_entries(&m->memory, m->table.name, m->schema.children[d->number]->dictionary, a->dictionary, own,
+                             err));
+    const struct fe_table *t = &(*own)->table;
+    int32_t *codes = HD_NEWN(&m->arena, int32_t, (size_t)t->rows + 1);
+    for (uint32_t i = 0; i < t->rows; i++)
+        codes[i] = code_of(&t->cols[0], i);
+    d->codes = codes;
+    d->ncodes = (uint32_t)t->rows;
+    col->dict = t->cols[0].dict;
+    col->width = 4;
+    return 0;
+}
+
+static int to_convert(struct rt_memtable *m, struct rt_device_column *d, const struct ArrowArray *a, struct hd_err *err)
+{
+    struct fe_table_column *col = &m->table.cols[d->number];
+    d->name = col->name;
+    d->valid = col->at.validity;
+    d->values = a->buffers[1];
+    if (d->form == RT_DEVICE_ENDS)
+        d->strings = a->buffers[2];
+    HD_TRY(expect_address(m, d->number, d->values, d->form == RT_DEVICE_BOOLS ? 1 : (size_t)d->width, err));
+    return d->form == RT_DEVICE_CODES ? read_dictionary(m, d, a, err) : 0;
+}
+
+/* *n of d are to be converted. */
+static int use_device_column(struct rt_memtable *m, int c, const struct ArrowArray *a, struct rt_device_column *d,
+                             int *n, struct hd_err *err)
 {
     struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
     const struct ArrowSchema *s = m->schema.children[c];
-    if (!is_plain_format(s->format) || s->dictionary)
+    bool plain = is_plain_format(s->format) && !s->dictionary;
+    d[*n] = (struct rt_device_column){.number = c};
+    if (!plain && !rt_device_form(s, &d[*n]))
         return HD_FAIL(err, UNSUPPORTED, m->table.name,
-                       "column \"%s\": Arrow format \"%s\" cannot be used where it lies on a device", k.col->name,
-                       s->format);
-    if (!a || !a->release || a->length != m->table.rows || a->offset != 0 || a->n_buffers != 2 || !a->buffers)
-        return HD_FAIL(err, DATA, m->table.name, "column \"%s\": expected %lld rows from offset 0 in two buffers",
-                       k.col->name, (long long)m->table.rows);
+                       "column \"%s\": Arrow format \"%s\"%s cannot be used on a device", k.col->name, s->format,
+                       s->dictionary ? " with such a dictionary" : "");
+    HD_TRY(expect_buffers(m, c, a, !plain && d[*n].form == RT_DEVICE_ENDS ? 3 : 2, err));
     choose_storage(&k);
     k.col->facts = (struct fe_facts){.nulls = a->null_count, .distinct = -1, .max_mult = -1};
-    k.col->at.data = a->buffers[1];
     k.col->at.validity = a->null_count == 0 ? NULL : a->buffers[0];
     if (k.col->at.validity)
         k.col->nullable = true;
     else
         k.col->facts.nulls = 0;
-    size_t align = (size_t)k.col->width * HDD_LANE_ROWS;
-    if (m->table.rows > 0 &&
-        (!k.col->at.data || (uintptr_t)k.col->at.data % align || (uintptr_t)k.col->at.validity % 4))
-        return HD_FAIL(err, UNSUPPORTED, m->table.name,
-                       "column \"%s\" lies at %p on the device: expected an address of a multiple of %zu", k.col->name,
-                       k.col->at.data, align);
+    return plain ? use_where_it_lies(m, c, a, err) : to_convert(m, &d[(*n)++], a, err);
+}
+
+static void use_converted(struct rt_memtable *m, const struct rt_device_column *d)
+{
+    struct fe_table_column *col = &m->table.cols[d->number];
+    col->at.data = d->data;
+    col->at.text_base = d->bases;
+    col->at.text_bytes = d->strings;
+    col->at.text_size = d->bytes;
+    if (d->form != RT_DEVICE_CODES)
+        return;
+    col->facts.nulls = d->nulls;
+    col->nullable |= d->nulls > 0;
+    col->at.validity = d->nulls > 0 ? d->bits : NULL;
+}
+
+static int use_columns(struct rt_memtable *m, struct hd_err *err)
+{
+    struct rt_device_column *d = HD_NEWN(&m->arena, struct rt_device_column, m->table.ncols + 1);
+    int n = 0;
+    m->entries = hd_try_calloc((size_t)m->table.ncols + 1, sizeof *m->entries);
+    if (!m->entries)
+        return no_memory(m, err);
+    for (int c = 0; c < m->table.ncols; c++)
+        HD_TRY(use_device_column(m, c, m->batches[0].children[c], d, &n, err));
+    if (n == 0 || m->table.rows == 0)
+        return 0;
+    HD_TRY(m->memory.convert(m->memory.self, d, n, m->table.rows, err));
+    for (int i = 0; i < n; i++)
+        use_converted(m, &d[i]);
     return 0;
 }
 
@@ -533,22 +630,22 @@ static int use_device(struct rt_memtable *m, struct hd_err *err)
         return HD_FAIL(err, DATA, m->table.name, "expected a batch of 0 to %d rows from offset 0 with %lld columns",
                        FE_TABLE_MAX_ROWS, (long long)m->schema.n_children);
     m->table.rows = b->length;
-    for (int c = 0; c < m->table.ncols; c++)
-        HD_TRY(use_device_column(m, c, b->children[c], err));
-    return 0;
+    return use_columns(m, err);
 }
 
 int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batch, int device,
-                          struct rt_memtable **out, struct hd_err *err)
+                          const struct rt_device_memory *memory, struct rt_memtable **out, struct hd_err *err)
 {
     struct rt_memtable *m = hd_try_calloc(1, sizeof *m);
     struct ArrowArray *batches = hd_try_calloc(1, sizeof *batches);
     if (!m || !batches) {
         free(m);
         free(batches);
+        memory->release(memory->self);
         return HD_FAIL(err, RESOURCE, name, "out of memory");
     }
     hd_arena_init(&m->arena);
+    m->memory = *memory;
     m->table.name = hd_strdup(&m->arena, name);
     m->table.id = rt_table_next_id();
     m->table.device = device + 1;

@@ -28,6 +28,7 @@ uint64_t rt_table_next_id(void);
  * file's path if one is damaged. Any thread; cheap after the first time; tables that are not
  * in a store always pass. */
 int rt_store_touch(struct fe_table_part part, struct hd_err *err);
+bool rt_store_is_touched(struct fe_table_part part); /* there is nothing to do */
 /* The same for the dictionary of a column alone. */
 int rt_store_touch_dict(const struct fe_table *table, int column, struct hd_err *err);
 

@@ -152,12 +152,26 @@ DEFINE_NULL_OR_WITHIN(uint32_t)
 DEFINE_NULL_OR_WITHIN(uint64_t)
 #undef DEFINE_NULL_OR_WITHIN
 
+/* A packed column's, row by row. */
+static bool packed_fit(const struct fe_table_column *c, int64_t from, int64_t n, const struct range *r)
+{
+    for (int64_t row = from; row < from + n; row++) {
+        hd_i128 v = (hd_i128)fe_packed_at(c->at.data, c->bits, row);
+        bool inside = !r->none && v >= r->lo && v <= r->hi;
+        if (!inside && (v != 0 || rt_col_valid(c, row)))
+            return false;
+    }
+    return true;
+}
+
 /* Rows from..from + n, from a multiple of 8. */
 static bool values_fit(const struct fe_table_column *c, int64_t from, int64_t n)
 {
     struct range r = stored_range(c);
     const void *p = c->at.data;
     uint64_t lo = (uint64_t)r.lo, span = (uint64_t)(r.hi - r.lo);
+    if (c->bits)
+        return packed_fit(c, from, n, &r);
     if (within(p, c->width, from, n, &r))
         return true;
     if (!c->at.validity)
@@ -263,6 +277,11 @@ static const struct fe_table_column *column_of(const struct rt_part *x)
 static bool values_piece_fits(const struct rt_part *x, uint64_t from, uint64_t to)
 {
     const struct fe_table_column *c = column_of(x);
+    if (c->bits) { /* those that end in the piece; what is behind the last row is no value */
+        uint64_t bits = (uint64_t)c->bits;
+        int64_t first = (int64_t)(from * 8 / bits), end = (int64_t)HD_MIN(to * 8 / bits, (uint64_t)x->table->rows);
+        return values_fit(c, first, end - first);
+    }
     int64_t a = (int64_t)from / c->width;
     return values_fit(c, a, (int64_t)to / c->width - a);
 }

@@ -13,6 +13,8 @@ static const uint64_t bias = (uint64_t)1 << 63;
 
 int64_t rt_col_stored(const struct fe_table_column *c, int64_t row)
 {
+    if (c->bits)
+        return (int64_t)fe_packed_at(c->at.data, c->bits, row);
     switch (c->width) {
     case 1: return ((const int8_t *)c->at.data)[row];
     case 2: return ((const int16_t *)c->at.data)[row];
@@ -23,6 +25,8 @@ int64_t rt_col_stored(const struct fe_table_column *c, int64_t row)
 
 static uint32_t code_at(const struct fe_table_column *c, int64_t row)
 {
+    if (c->bits)
+        return (uint32_t)fe_packed_at(c->at.data, c->bits, row);
     switch (c->width) {
     case 1: return ((const uint8_t *)c->at.data)[row];
     case 2: return ((const uint16_t *)c->at.data)[row];
@@ -79,8 +83,18 @@ static uint64_t real_ordinal(double x)
     for (int i = 0; i < n; i++) \
     out[i] = (uint64_t)((const T *)c->at.data)[from + i] + (offset)
 
+static void packed_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t offset, uint64_t *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = fe_packed_at(c->at.data, c->bits, from + i) + offset;
+}
+
 static void int_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
 {
+    if (c->bits) {
+        packed_ordinals(c, from, n, bias, out);
+        return;
+    }
     switch (c->width) {
     case 1: WIDEN(int8_t, bias); break;
     case 2: WIDEN(int16_t, bias); break;
@@ -91,6 +105,10 @@ static void int_ordinals(const struct fe_table_column *c, int64_t from, int n, u
 
 static void code_ordinals(const struct fe_table_column *c, int64_t from, int n, uint64_t *out)
 {
+    if (c->bits) {
+        packed_ordinals(c, from, n, 0, out);
+        return;
+    }
     switch (c->width) {
     case 1: WIDEN(uint8_t, 0); break;
     case 2: WIDEN(uint16_t, 0); break;

@@ -171,6 +171,38 @@ static void mark_valid(struct block *b, const struct rt_chunk_view *v)
     }
 }
 
+/* The block's stored numbers, of whole bytes so far, one behind the other; how many bytes they take. */
+static size_t pack_block(const struct block *b, unsigned char *out)
+{
+    const struct fe_table_column *c = b->x->col;
+    const size_t width = (size_t)c->width;
+    const uint64_t mask = ((uint64_t)1 << c->bits) - 1;
+    hd_u128 rest = 0; /* of what was packed: its last bits */
+    size_t n = 0;
+    int have = 0;
+    for (uint32_t i = 0; i < b->row; i++) {
+        uint64_t v = 0;
+        memcpy(&v, b->out + i * width, width); /* little-endian */
+        rest |= (hd_u128)(v & mask) << have;
+        for (have += c->bits; have >= 8; have -= 8, rest >>= 8)
+            out[n++] = (unsigned char)rest;
+    }
+    if (have)
+        out[n++] = (unsigned char)rest;
+    return n;
+}
+
+static int write_values(const struct block *b, int64_t block, const struct seal_paths *p, struct seal_buffer *buffer,
+                        struct hd_err *err)
+{
+    const struct fe_table_column *c = b->x->col;
+    const uint64_t row = (uint64_t)block << RT_BLOCK_SHIFT;
+    if (!c->bits)
+        return rt_file_write_at(p->data, b->out, b->row * (size_t)c->width, row * (uint64_t)c->width, err);
+    size_t n = pack_block(b, buffer->packed);
+    return rt_file_write_at(p->data, buffer->packed, n, row / 8 * (uint64_t)c->bits, err);
+}
+
 static int encode_chunk(struct block *b, const struct rt_chunk_view *v, struct hd_err *err)
 {
     switch (b->x->col->storage) {
@@ -200,10 +232,8 @@ int seal_encode_block(const struct seal_column *x, int64_t block, const struct s
             mark_valid(&b, &v);
         b.row += v.rows;
     }
-    size_t width = (size_t)x->col->width;
-    uint64_t row = (uint64_t)block << RT_BLOCK_SHIFT;
-    HD_TRY(rt_file_write_at(p->data, b.out, b.row * width, row * width, err));
-    if (x->nulls)
-        HD_TRY(rt_file_write_at(p->validity, b.bitmap, (b.row + 7) / 8, row / 8, err));
-    return 0;
+    HD_TRY(write_values(&b, block, p, buffer, err));
+    if (!x->nulls)
+        return 0;
+    return rt_file_write_at(p->validity, b.bitmap, (b.row + 7) / 8, ((uint64_t)block << RT_BLOCK_SHIFT) / 8, err);
 }

@@ -139,7 +139,7 @@ static int block_task(void *ctx, int worker, int64_t block, struct hd_err *err)
         look_at_rows(b, c, from, n);
         if (c->storage == FE_STORE_INT)
             wide_range(b, c, from, n);
-    } else if (c->storage == FE_STORE_INT && b->nulls == 0) {
+    } else if (c->storage == FE_STORE_INT && b->nulls == 0 && !c->bits) {
         look_at_ints(b, c, from, n);
     } else {
         uint64_t *v = p->ordinals[worker];

@@ -217,9 +217,14 @@ static int verify_file(struct rt_store *s, int file, struct hd_err *err)
 
 /* Only what passed is remembered: a damaged file is reported to everyone who wants it. Two
  * threads may verify the same file at once, which costs time only. */
+static bool is_ready(const struct rt_store *s, int file)
+{
+    return file < 0 || atomic_load_explicit(&s->ready[file], memory_order_acquire);
+}
+
 static int use_file(struct rt_store *s, int file, struct hd_err *err)
 {
-    if (file < 0 || atomic_load_explicit(&s->ready[file], memory_order_acquire))
+    if (is_ready(s, file))
         return 0;
     if (s->mode.copy)
         HD_TRY(rt_store_load(s, file, err));
@@ -267,6 +272,26 @@ int rt_store_touch(struct fe_table_part part, struct hd_err *err)
     case FE_PART_COLUMN: return use_column(s, &s->doc->column_files[x->number][part.number], err);
     case FE_PART_KEYIDX: return use_file(s, s->doc->keyidx_files[x->number][part.number], err);
     case FE_PART_FK: return use_fk(s, &s->doc->fk_files[x->number][part.number], err);
+    }
+    HD_BUG("part %d of a table", (int)part.kind);
+}
+
+bool rt_store_is_touched(struct fe_table_part part)
+{
+    const struct rt_store_table *x = part.table->store;
+    const struct rt_store *s = store_of(x);
+    const struct fe_column_files *f;
+    if (!s)
+        return true;
+    switch (part.kind) {
+    case FE_PART_COLUMN:
+        f = &s->doc->column_files[x->number][part.number];
+        return is_ready(s, f->validity) && is_ready(s, f->text_base) && is_ready(s, f->text_bytes) &&
+               is_ready(s, f->dict_bytes) && is_ready(s, f->dict_offsets) && is_ready(s, f->data);
+    case FE_PART_KEYIDX: return is_ready(s, s->doc->keyidx_files[x->number][part.number]);
+    case FE_PART_FK:
+        return is_ready(s, s->doc->fk_files[x->number][part.number].offsets) &&
+               is_ready(s, s->doc->fk_files[x->number][part.number].child_rows);
     }
     HD_BUG("part %d of a table", (int)part.kind);
 }

@@ -54,6 +54,28 @@ void rt_choose_int_form(hd_i128 min, hd_i128 max, uint64_t step, int *width, hd_
     *base = min - *factor * smallest;
 }
 
+static int bits_of(uint64_t max)
+{
+    return max ? 64 - __builtin_clzll(max) : 1;
+}
+
+/* The packed form, where it takes less than the one of whole bytes: numbers from the least, in as few bits as the largest needs. */
+static void pack_int(struct fe_table_column *col, hd_i128 min, hd_i128 max, uint64_t step)
+{
+    hd_u128 range = (hd_u128)max - (hd_u128)min;
+    if (!col->pack || range > UINT64_MAX)
+        return;
+    uint64_t factor = step > 1 && step <= MAX_FACTOR && bits_of((uint64_t)range / step) < bits_of((uint64_t)range) ? step : 1;
+    int bits = bits_of((uint64_t)range / factor);
+    if (bits >= 8 * col->width || bits > FE_BITS_MAX)
+        return;
+    col->bits = bits;
+    col->base = min;
+    col->factor = factor;
+    for (col->width = 1; 8 * col->width <= bits;)
+        col->width *= 2;
+}
+
 static const struct rt_chunk *chunk(const struct seal_column *x, size_t slice)
 {
     const struct rt_slice *s = &x->st->slices[slice];
@@ -90,6 +112,7 @@ static void prepare_int(struct seal_column *x)
     }
     col->storage = FE_STORE_INT;
     rt_choose_int_form(min, max, step, &col->width, &col->base, &col->factor);
+    pack_int(col, min, max, step);
 }
 
 /* Adds the texts of one chunk to the set; stops when it is over the limit. */
@@ -173,6 +196,9 @@ static int prepare_text(struct seal_column *x, struct hd_err *err)
     x->col->storage = fits ? FE_STORE_DICT : FE_STORE_TEXT;
     x->col->dict.n = fits ? x->set.n : 0;
     x->col->width = !fits ? 4 : x->set.n <= 256 ? 1 : 2;
+    int bits = bits_of(x->set.n ? x->set.n - (uint64_t)1 : 0);
+    if (fits && x->col->pack && bits < 8 * x->col->width)
+        x->col->bits = bits;
     if (fits)
         return 0;
     rt_strset_release(&x->set);

@@ -19,6 +19,7 @@ static void copy_columns(struct hd_arena *a, const struct fe_table *from, struct
         to->cols[c].name = hd_strdup(a, from->cols[c].name);
         to->cols[c].type = from->cols[c].type;
         to->cols[c].nullable = from->cols[c].nullable;
+        to->cols[c].pack = from->cols[c].pack;
     }
     to->ncols = from->ncols;
     to->npk = from->npk;
@@ -180,7 +181,7 @@ static int write_dictionary(struct seal *s, struct seal_column *x, struct hd_err
 static int create_files(struct seal *s, struct seal_column *x, struct hd_err *err)
 {
     uint64_t rows = (uint64_t)x->st->table->rows, blocks = (uint64_t)x->st->nblocks;
-    HD_TRY(add_column_file(s, x, "data", rows * (uint64_t)x->col->width, &x->files->data, err));
+    HD_TRY(add_column_file(s, x, "data", fe_column_bytes(x->col, x->st->table->rows), &x->files->data, err));
     if (x->nulls)
         HD_TRY(add_column_file(s, x, "valid", (rows + 7) / 8, &x->files->validity, err));
     if (x->col->storage == FE_STORE_DICT)

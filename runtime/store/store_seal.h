@@ -44,7 +44,7 @@ struct seal {
     int files_cap;
 };
 
-/* Phase 1: fills storage, width, base, factor, nulls, text_base, set and rank. Reads headers of
+/* Phase 1: fills storage, width, bits, base, factor, nulls, text_base, set and rank. Reads headers of
  * chunks, and texts until it is clear whether a dictionary pays. */
 int seal_prepare_column(struct seal_column *x, struct hd_err *err);
 void seal_release_column(struct seal_column *x);
@@ -56,6 +56,7 @@ struct seal_buffer { /* one per worker */
     _Alignas(16) char out[RT_BLOCK_ROWS * 16];
     uint32_t map[RT_BLOCK_ROWS];
     uint8_t bitmap[RT_BLOCK_ROWS / 8];
+    unsigned char packed[RT_BLOCK_ROWS * 8];
 };
 struct seal_paths {
     char data[RT_PATH_MAX], validity[RT_PATH_MAX], bytes[RT_PATH_MAX];

@@ -18,7 +18,7 @@ typedef long long hdd_i64;
 
 enum {
     HDD_FINISH_THREADS = HDD_BLOCK_THREADS,
-    HDD_RADIX_THREADS = 256, // of finish_radix.cu, finish_rows.cu
+    HDD_RADIX_THREADS = 256, // of finish_radix*.cu, finish_rows*.cu
     HDD_INLINE_KEYS = 16,  // more lie in memory
     HDD_INLINE_WORDS = 64, // of a pattern
     HDD_INLINE_FIELDS = 32, // of a row; more lie in memory
@@ -213,7 +213,7 @@ struct hdd_radix_args {
     hdd_u32 since; // a multiple of 1 << HDD_SINCE_SHIFT, not 0
 };
 
-// ---- finish_rows.cu ------------------------------------------------------------------------
+// ---- finish_rows.cuh, finish_rows_move.cu --------------------------------------------------
 
 // Rows of up to HDD_ROW_WORDS words that hold nothing but sort keys of 1, 32 and 64 bits. Bits `mask` of the packed key
 // are those of a word rotated to the left, after those of `base` are inverted in it.
@@ -319,7 +319,8 @@ struct hdd_border_field {
 struct hdd_running_field {
     hdd_u32 offset;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
-    hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers, OR and XOR of I64
+    hdd_u32 phys,
+        merge; // enum hdd_phys, enum hdd_merge: SUM of I64, I128 and F64, MIN, MAX of numbers, OR and XOR of I64
 };
 
 enum { HDD_RUNNING_CHUNK = HDD_WARP_LANES * HDD_WARP_LANES }; // rows
@@ -438,6 +439,7 @@ struct hdd_merge_field {
     hdd_u32 offset;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 phys, merge; // enum hdd_phys, enum hdd_merge
+    hdd_u32 bytes; // 1, 2: of an unsigned sum; 0: those of phys
 };
 
 // Partial aggregates: n rows at `from` are added to those at `to`.
@@ -470,14 +472,27 @@ struct hdd_string_args {
 // A field of rows as a column of Arrow's layout.
 struct hdd_column_args {
     hdd_u64 rows, n;
-    hdd_u64 to;            // values, `width` bytes each; strings: their offsets, 32 bits, one more than rows
-    hdd_u64 bits, nulls;   // bitmap of rows that are not NULL, 0 none; how many are NULL, 64 bits
+    hdd_u64 to; // values, `width` bytes each; strings: their offsets, 32 bits, one more than rows
+    hdd_u64 bits, nulls; // bitmap of rows that are not NULL, 0 none; how many are NULL, 64 bits
     hdd_u64 dict_offsets, dict_bytes; // of codes; 0: strings lie in the rows
     hdd_u64 lengths, sums; // of strings: 32 bits per row; 64 bits per row, and the total
     hdd_u64 strings;
     hdd_u32 blocks, stride, offset, phys;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
     hdd_u32 width;
+};
+
+// ---- finish_import.cu ----------------------------------------------------------------------
+
+// A column of Arrow's layout, from row 0 on, that becomes one of the store's.
+struct hdd_import_args {
+    hdd_u64 from, valid, n; // bits, offsets (one more than rows) or indices; bitmap, 0: all are there; rows
+    hdd_u64 strings; // bytes that offsets count
+    hdd_u64 codes; // of a dictionary's entries: 32 bits each, -1 NULL
+    hdd_u64 to, bases; // bytes, 32-bit ends or codes; 64 bits per block of ends
+    hdd_u64 bits, nulls; // of codes: bitmap, how many are NULL
+    hdd_u64 bad; // the smallest row that is wrong, 64 bits
+    hdd_u32 nentries, blocks, width, is_signed, utf8;
 };
 
 #endif

@@ -41,15 +41,26 @@ template <class T> HDD_DEVICE void hdd_sum_field(u8 *to, const u8 *from, u32 off
     hdd_field_at<T>(to, offset) += hdd_field<T>(from, offset);
 }
 
-// Sums never wrap: the planner chose the width so.
-HDD_DEVICE void hdd_sum_value(u32 phys, u8 *to, const u8 *from, u32 offset)
+HDD_DEVICE void hdd_sum_word(const hdd_merge_field &f, u8 *to, const u8 *from)
 {
-    switch (phys) {
+    if (f.bytes == 1)
+        to[f.offset] = (u8)(to[f.offset] + from[f.offset]);
+    else if (f.bytes == 2)
+        hdd_field_at<u16>(to, f.offset) = (u16)(hdd_field<u16>(to, f.offset) + hdd_field<u16>(from, f.offset));
+    else
+        hdd_sum_field<i32>(to, from, f.offset);
+}
+
+// Sums never wrap: the planner chose the width so.
+HDD_DEVICE void hdd_sum_value(const hdd_merge_field &f, u8 *to, const u8 *from)
+{
+    const u32 offset = f.offset;
+    switch (f.phys) {
+    case HDD_I32: hdd_sum_word(f, to, from); return;
     case HDD_I64: hdd_sum_field<i64>(to, from, offset); return;
     case HDD_I128: hdd_sum_field<i128>(to, from, offset); return;
     case HDD_F64: hdd_sum_field<f64>(to, from, offset); return;
     case HDD_BOOL:
-    case HDD_I32:
     case HDD_F32:
     case HDD_STR: HDD_ASSERT(false); return;
     }
@@ -69,7 +80,7 @@ HDD_DEVICE void hdd_merge_value(const hdd_merge_field &f, u8 *to, const u8 *from
         hdd_copy_value(f.phys, to, from, f.offset);
         to[f.valid] = 1;
     } else if (f.merge == HDD_MERGE_SUM) {
-        hdd_sum_value(f.phys, to, from, f.offset);
+        hdd_sum_value(f, to, from);
     } else if (f.merge == HDD_MERGE_OR) {
         hdd_field_at<i64>(to, f.offset) |= hdd_field<i64>(from, f.offset);
     } else if (f.merge == HDD_MERGE_XOR) {

@@ -81,14 +81,19 @@ template <class Form> HDD_DEVICE void hdd_radix_load(hdd_radix_items<Form> &t, c
         HDD_UNROLL
         for (u32 k = 0; k < Form::each; k++)
             t.key[k] = from[hdd_radix_item<Form>(k)];
+    } else {
         HDD_UNROLL
         for (u32 k = 0; k < Form::each; k++)
-            t.key[k] = form.key_of(t.key[k]);
-        return;
+            t.key[k] = hdd_radix_item<Form>(k) < m ? from[hdd_radix_item<Form>(k)] : 0;
     }
     HDD_UNROLL
     for (u32 k = 0; k < Form::each; k++)
-        t.key[k] = hdd_radix_item<Form>(k) < m ? form.key_of(from[hdd_radix_item<Form>(k)]) : ~(u64)0;
+        t.key[k] = form.key_of(t.key[k]);
+    if (m != Form::items) {
+        HDD_UNROLL
+        for (u32 k = 0; k < Form::each; k++)
+            t.key[k] = hdd_radix_item<Form>(k) < m ? t.key[k] : ~(u64)0;
+    }
 }
 
 // Row numbers take the way of their keys through the same memory: place i of the tile goes to to[i]. Whole block.

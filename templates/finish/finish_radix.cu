@@ -1,9 +1,11 @@
 // Many rows in order. A least-significant-digit radix sort (Knuth, The Art of Computer
 // Programming 3, 5.2.5) over keys that hold only the bits in which the rows differ
 // (finish_pack.cu): most orders need two to five passes of eight bits, each of one reading and one
-// writing (finish_digits.cuh). A sort by comparisons would read rows log n times, at random.
+// writing (finish_move.cuh; finish_radix_keys.cu, finish_radix_rows.cu). A sort by comparisons would read rows log n times, at random.
 #define HDD_CHOSEN_WARPS 8
-#include "hd/finish_move.cuh"
+#include "hd/finish_digits.cuh"
+
+static_assert(HDD_BLOCK == HDD_RADIX_THREADS, "blocks are as the host launches them");
 
 // ---- counting ------------------------------------------------------------------------------
 
@@ -46,20 +48,6 @@ HDD_KERNEL(hdd_radix_begin)(HDD_PARAMETER(hdd_digits, p))
 {
     HDD_SHARED(hdd_block_prefix, sums);
     hdd_digits_begin(sums, p);
-}
-
-HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_radix_move)(HDD_PARAMETER(hdd_radix_args, p))
-{
-    using form = hdd_plain_keys<true>;
-    HDD_SHARED(hdd_radix_shared<form>, s);
-    hdd_radix_move_tiles(s, p, form{});
-}
-
-HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_radix_move_keys)(HDD_PARAMETER(hdd_radix_args, p))
-{
-    using form = hdd_plain_keys<false>;
-    HDD_SHARED(hdd_radix_shared<form>, s);
-    hdd_radix_move_tiles(s, p, form{});
 }
 
 // Blocks 0 .. n - 1 of the list become rows; a warp moves a row's words side by side.

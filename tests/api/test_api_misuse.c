@@ -102,6 +102,15 @@ CALL(heddle_context_info)
     heddle_free(json);
     return rc;
 }
+/* Without a GPU, NVRTC or this backend it fails, which is no misuse. */
+CALL(heddle_context_warm)
+{
+    char *json = NULL;
+    bool misused = k == 0 || k == 2;
+    int rc = heddle_context_warm(ARG(0, context), ARG(1, "sm_0"), ARG(2, &json), misused ? err : NULL);
+    heddle_free(json);
+    return misused ? rc : 0;
+}
 CALL(heddle_database_open)
 {
     heddle_database *db = NULL;
@@ -143,6 +152,19 @@ CALL(heddle_database_register_device)
     make_batch(&a.array);
     heddle_database *db = new_database();
     int rc = heddle_database_register_device(ARG(0, db), ARG(1, "m"), ARG(2, &s), ARG(3, &a), err);
+    assert_true((s.release == NULL) == (k != 2));
+    assert_true((a.array.release == NULL) == (k != 3));
+    heddle_database_free(db);
+    return rc;
+}
+CALL(heddle_database_replace_device)
+{
+    struct ArrowSchema s;
+    struct ArrowDeviceArray a = {.device_type = ARROW_DEVICE_CPU, .device_id = -1};
+    make_schema(&s);
+    make_batch(&a.array);
+    heddle_database *db = new_database();
+    int rc = heddle_database_replace_device(ARG(0, db), ARG(1, "m"), ARG(2, &s), ARG(3, &a), err);
     assert_true((s.release == NULL) == (k != 2));
     assert_true((a.array.release == NULL) == (k != 3));
     heddle_database_free(db);
@@ -438,12 +460,14 @@ CALL(heddle_statement_report)
     X(heddle_context_free, "o") \
     X(heddle_context_busy, "o") \
     X(heddle_context_info, "!!") \
+    X(heddle_context_warm, "!o!") \
     X(heddle_database_open, "!o!") \
     X(heddle_database_free, "o") \
     X(heddle_database_catalog, "!!") \
     X(heddle_database_register, "!!!") \
     X(heddle_database_replace, "!!!") \
     X(heddle_database_register_device, "!!!!") \
+    X(heddle_database_replace_device, "!!!!") \
     X(heddle_database_drop, "!!") \
     X(heddle_database_table_count, "o") \
     X(heddle_database_table_name, "o") \

@@ -7,7 +7,7 @@ import cli
 
 
 class Help(cli.CliTest):
-    COMMANDS = ("gen", "load", "run", "explain", "convert", "bench", "params", "check", "info")
+    COMMANDS = ("gen", "load", "run", "explain", "convert", "bench", "params", "check", "info", "warm")
 
     def test_help_lists_every_command(self):
         out, err = self.run_cli("--help")

@@ -40,7 +40,7 @@ class ExprGen(TextGen, TimeGen):
 
     def make(self, op, t, args, lo=Fraction(0), hi=Fraction(0), **extra):
         node = Node(op, [a.node for a in args], **{k: extra.pop(k) for k in ("name", "escape") if k in extra})
-        if op == "cast":
+        if op in ("cast", "try_cast"):
             node.type = t
         return Val(node, t, any(a.nullable for a in args), lo, hi, **extra)
 
@@ -113,8 +113,10 @@ class ExprGen(TextGen, TimeGen):
             return self.choice([self.number(depth - 1) for _ in range(self.rng.randint(1, 3))], depth)
         if shape < 0.91:
             return self.from_other(depth)
-        if shape < 0.97:
+        if shape < 0.96:
             return self.function(self.number(depth - 1))
+        if shape < 0.98:
+            return self.try_cast(depth)
         return self.number_leaf()
 
     def bits(self, depth):
@@ -359,6 +361,17 @@ class ExprGen(TextGen, TimeGen):
         if not exact or not in_type(a.lo - 1, a.hi + 1, t) or not (a.finite or self.dare()):
             return a
         return self.make("cast", t, [a], a.lo - 1, a.hi + 1)
+
+    def try_cast(self, depth):
+        """Of a number or string that may not fit; of floats where every way of rounding gives the same."""
+        t = self.rng.choice([INT32, INT32, INT64, decimal(4, 2), decimal(9, 2), decimal(18, 0)])
+        limit = Fraction(1 << (31 if t == INT32 else 63)) if t.is_int else Fraction(10 ** (t.p - t.s))
+        a = self.number(depth - 1) if self.rng.random() < 0.6 else self.pick(lambda t: t == STRING) or self.constant("12", STRING)
+        if a.type.is_float and (a.bits is None or a.reach * 2 ** a.bits * 10 ** t.s >= 1 << 52):
+            return a
+        out = self.make("try_cast", t, [a], -limit, limit)
+        out.nullable = True
+        return out
 
     # ---- choices
 

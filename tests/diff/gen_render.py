@@ -190,7 +190,9 @@ class Writer:
         return PRIMARY, f"coalesce({', '.join(self.text(a) for a in e.args)})"
 
     def text_cast(self, e):
-        return PRIMARY, f"{self.case('cast')}({self.text(e.args[0])} as {e.type})"
+        return PRIMARY, f"{self.case(e.op)}({self.text(e.args[0])} as {e.type})"
+
+    text_try_cast = text_cast
 
     def text_extract(self, e):
         return PRIMARY, f"extract({e.name} from {self.text(e.args[0])})"
@@ -218,7 +220,7 @@ class Writer:
             return method(e)
         name = {"date_diff": "-", "units_between": "date_diff"}.get(e.op, e.op)
         out = {"op": name, "args": [self.tree(a) for a in e.args]}
-        if e.op == "cast":
+        if e.op in ("cast", "try_cast"):
             out["type"] = str(e.type)
         if e.op in ("extract", "date_trunc", "units_between"):
             out["field"] = e.name

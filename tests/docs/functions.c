@@ -60,6 +60,7 @@ static const char *null_text(enum fe_null_rule rule)
 {
     switch (rule) {
     case FE_NULLS_STRICT: return "if an argument is";
+    case FE_NULLS_PARTIAL: return "if the argument is, and where it has no value of the type";
     case FE_NULLS_KLEENE: return "three-valued: if one is and the others do not decide";
     case FE_NULLS_MEMBER: return "three-valued: if a is, or an item is and none equals a";
     case FE_NULLS_CASE: return "if the value chosen is, or there is none";

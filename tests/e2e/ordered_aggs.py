@@ -109,7 +109,7 @@ def continuous(values, q, column):
 
 
 def expected(agg, rows):
-    fn, column = agg["fn"], agg.get("arg")
+    fn, column = agg["fn"], agg.get("_cast") or agg.get("arg")
     if "filter" in agg:
         rows = [r for r in rows if FILTERS[agg["filter"]](r)]
     if fn == "count":
@@ -125,6 +125,8 @@ def expected(agg, rows):
         return agg.get("separator", ",").join(r[column] for r in rows) if rows else None
     there = in_order([r for r in rows if r[column] is not None], [(column, False, False)])
     values = [r[column] for r in there]
+    if agg.get("_cast"):
+        column, values = "f", [float(v) for v in values]
     if fn == "max":
         return values[-1] if values else None
     if fn == "sum":
@@ -175,6 +177,9 @@ class Plan:
                 a["distinct"] = True
         elif fn != "count":
             a["arg"] = rng.choice(used)
+        if fn in ("median", "quantile_cont", "quantile_disc") and a["arg"] in ("i", "n", "j", "d", "w") and rng.random() < 0.4:
+            a["_cast"] = a["arg"]
+            a["arg"] = f"cast({a['arg']} as float64)"
         if fn in ("quantile_cont", "quantile_disc"):
             a["_q"] = rng.choice(["0", "1", "0.5", "0.25", "0.99", "0.001", "0.333333333", self.param])
             a["q"] = ":q" if a["_q"] == self.param and rng.random() < 0.7 else a["_q"]

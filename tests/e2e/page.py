@@ -63,10 +63,12 @@ def number(text):
 
 def check_row(p, cells):
     time = p["gpu"]["kernel_ms"] if "gpu" in p else p["ms"]
-    shown = [number(cells[i]) for i in (1, 2, 6, 7, 8, 9, 10)]
-    wanted = [time, p["floor_ms"], *(p["bytes"][k] for k in ("scan", "lookup", "text", "write")), p["lookups"]]
+    shown = [number(cells[i]) for i in (1, 2, 7, 8, 9, 10, 11, 12)]
+    wanted = [time, p["floor_ms"], *(p["bytes"][k] for k in ("scan", "lookup", "text", "write")), p["lookups"], p["atomics"]]
     for a, b in zip(shown, wanted):
         expect(abs(a - b) <= 0.01 * b + 1e-4, p["name"], "shows", cells, "of", wanted)
+    for cell, floor in zip(cells[4:6], (p["floor_ms"], p["random_floor_ms"])):
+        expect(abs(number(cell) - time / floor) <= 0.05 * time / floor + 0.01 if floor > 0 else cell == "", p["name"], "times of floors", cells)
 
 
 def check_page(document):

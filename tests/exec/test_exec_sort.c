@@ -308,10 +308,130 @@ static void runs_of_sorted_rows(void **state)
     }
 }
 
+/* Rows that are their keys alone, beside what is filled once they are sorted: they are made from words, whose bits depend
+ * on what the values are. */
+struct keys_alone {
+    int64_t base[2], span[2];
+    bool desc[2];
+};
+
+static void key_values(const struct keys_alone *k, uint64_t i, int32_t *a, int64_t *b)
+{
+    *a = (int32_t)(k->base[0] + (int64_t)(fx_random(i) % (uint64_t)k->span[0]));
+    *b = k->base[1] + (int64_t)(fx_random(i * 7 + 1) % (uint64_t)k->span[1]);
+}
+
+enum { KEYS_STRIDE = 32 }; /* a place of 8 bytes for each field */
+
+static int32_t fill_keys(const uint64_t *args, struct hdd_thread *t, uint64_t begin, uint64_t end)
+{
+    const struct keys_alone *k = fx_context(args);
+    for (uint64_t i = begin; i < end; i++) {
+        unsigned char row[KEYS_STRIDE] = {0};
+        int32_t a;
+        int64_t b;
+        key_values(k, i, &a, &b);
+        memcpy(row, &b, sizeof b);
+        memcpy(row + 8, &a, sizeof a);
+        if (fx_append(t, 0, row, sizeof row) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+struct both {
+    int64_t a, b;
+    const struct keys_alone *k;
+};
+
+static int compare_both(const void *p, const void *q)
+{
+    const struct both *x = p, *y = q;
+    int c = (x->a > y->a) - (x->a < y->a), d = (x->b > y->b) - (x->b < y->b);
+    return c ? (x->k->desc[0] ? -c : c) : x->k->desc[1] ? -d : d;
+}
+
+static void check_keys(const struct keys_alone *k, int threads, uint64_t n)
+{
+    struct fx f;
+    struct keys_alone context = *k;
+    struct rt_sort_key keys[2] = {{1, k->desc[0], false}, {0, k->desc[1], false}};
+    struct both *want = malloc(n * sizeof *want + 1);
+    uint64_t got;
+    fx_init(&f, threads, &context);
+    int s = fx_state(&f, RT_STATE_ROWS);
+    fx_field(&f, s, RT_I64, false, RT_MERGE_ANY);
+    fx_field(&f, s, RT_I32, false, RT_MERGE_ANY);
+    int begin = fx_field(&f, s, RT_I32, false, RT_MERGE_ANY), count = fx_field(&f, s, RT_I32, false, RT_MERGE_ANY);
+    f.states[s].fields[begin].border = RT_BORDER_BEGIN;
+    f.states[s].fields[count].border = RT_BORDER_COUNT;
+    f.states[s].fields[begin].border_keys = f.states[s].fields[count].border_keys = 1;
+    f.states[s].nsort = 2;
+    f.states[s].sort = keys;
+    f.states[s].limit = -1;
+    fx_action(&f, RT_RUN, fx_table_pipeline(&f, (int64_t)n, fill_keys));
+    fx_action(&f, RT_FINISH, s);
+    const unsigned char *rows = fx_rows(&f, s, &got);
+    assert_int_equal(got, n);
+    for (uint64_t i = 0; i < n; i++) {
+        int32_t a;
+        key_values(k, i, &a, &want[i].b);
+        want[i].a = a;
+        want[i].k = k;
+    }
+    qsort(want, n, sizeof *want, compare_both);
+    for (uint64_t i = 0, first = 0, groups = 0; i < n; i++) {
+        const unsigned char *row = rows + i * KEYS_STRIDE;
+        int32_t v[3];
+        for (int field = 0; field < 3; field++)
+            memcpy(&v[field], row + f.states[s].fields[field + 1].offset, sizeof *v);
+        first = i && want[i].a == want[i - 1].a ? first : i;
+        groups += first == i;
+        assert_int_equal(fx_i64(&f.states[s], row, 0), want[i].b);
+        assert_int_equal(v[0], want[i].a);
+        assert_int_equal(v[1], first);
+        assert_int_equal(v[2], groups);
+    }
+    free(want);
+    fx_release(&f);
+}
+
+static void keys_alone(void **state)
+{
+    static const struct keys_alone cases[] = {
+        {{1, 90000}, {200000, 10000000}, {false, false}},
+        {{-5, -3}, {3, 5}, {true, false}}, /* few values: large buckets, negative ones */
+        {{INT32_MIN, INT64_MIN}, {INT64_C(1) << 32, INT64_MAX}, {false, true}}, /* more than 64 bits */
+        {{INT32_MIN, -1}, {INT64_C(1) << 32, INT64_C(1) << 31}, {true, true}}, /* about 64 */
+        {{7, 7}, {1, 1}, {false, false}}, /* none */
+        {{0, 0}, {1, 300000}, {false, true}}, /* the first key has one value */
+    };
+    static const uint64_t sizes[] = {0, 1, 5000, 70000, 300000};
+    (void)state;
+    for (size_t c = 0; c < HD_COUNT(cases); c++)
+        for (size_t i = 0; i < HD_COUNT(sizes); i++)
+            check_keys(&cases[c], fx_threads[(c + i) % HD_COUNT(fx_threads)], sizes[i]);
+}
+
+/* Keys of more bits than words have beside a row's number: rows alike in what they have, few, some, or all. */
+static void more_bits_than_words(void **state)
+{
+    static const enum rt_phys ints[] = {RT_I64, RT_I64}, texts_[] = {RT_STR, RT_I64}, reals[] = {RT_F64, RT_I32};
+    (void)state;
+    for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
+        for (uint64_t distinct = 3; distinct < UINT64_C(1) << 50; distinct = distinct * 300 + 1) {
+            run_case(fx_threads[k], ints, 2, false, 2, 70000, distinct, -1, 0);
+            run_case(fx_threads[k], texts_, 2, true, 1, 20000, distinct, -1, 0);
+            run_case(fx_threads[k], reals, 2, true, 16, 20000, distinct, 15000, 100);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_of_sorted_rows),
+        cmocka_unit_test(keys_alone),
+        cmocka_unit_test(more_bits_than_words),
         cmocka_unit_test(every_type_and_direction),
         cmocka_unit_test(several_keys),
         cmocka_unit_test(every_size_and_thread_count),

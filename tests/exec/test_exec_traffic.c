@@ -6,7 +6,8 @@
 #include "runtime/exec/traffic.h"
 #include "tests/exec/exec_fixture.h"
 
-static const struct rt_memory_model gpu = {.sector = 32, .cache = 1 << 20, .bandwidth = 1e12};
+static const struct rt_memory_model gpu = {
+    .sector = 32, .cache = 1 << 20, .bandwidth = 1e12, .gathers = {2e9, 1e9}, .atomics = {1e9, 1e8}};
 
 /* One pipeline with one access; counters 0 and 1. */
 static struct rt_traffic of(struct rt_access a, uint64_t n0, uint64_t n1, uint64_t state_rows)
@@ -116,6 +117,23 @@ static void test_floor(void **state HD_UNUSED)
     assert_true(rt_traffic_ms(&unknown, 1e9) == 0);
 }
 
+/* 10^6 accesses to what lies in the cache, and of those to four times as much a quarter does. */
+static void test_one_by_one(void **state HD_UNUSED)
+{
+    struct rt_access small = access_of(RT_ACCESS_LOOKUP, 1000, 4), large = access_of(RT_ACCESS_LOOKUP, 1 << 20, 4);
+    assert_true(fabs(of(small, 1000000, 0, 0).gathering - 0.5) < 1e-9);
+    assert_true(fabs(of(large, 1000000, 0, 0).gathering - (0.25 * 0.5 + 0.75)) < 1e-9);
+    small.kind = large.kind = RT_ACCESS_UPDATE;
+    assert_true(of(small, 1000000, 0, 0).gathering == 0 && of(small, 1000000, 0, 0).adding == 0);
+    small.atomics = large.atomics = 2;
+    assert_true(of(small, 1000000, 0, 0).atomics == 2e6 && fabs(of(small, 1000000, 0, 0).adding - 2) < 1e-9);
+    assert_true(fabs(of(large, 1000000, 0, 0).adding - 2 * (0.25 + 7.5)) < 1e-9);
+    struct rt_traffic t = {.random = 3e9, .gathering = 2, .adding = 1};
+    assert_true(fabs(rt_traffic_random_ms(&gpu, &t) - 3) < 1e-9);
+    t.adding = 7;
+    assert_true(fabs(rt_traffic_random_ms(&gpu, &t) - 7) < 1e-9);
+}
+
 static void test_bandwidth(void **state HD_UNUSED)
 {
     struct rt_thread_pool *pool = rt_thread_pool_new();
@@ -129,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans),        cmocka_unit_test(test_lookups),           cmocka_unit_test(test_runs),
         cmocka_unit_test(test_random_order), cmocka_unit_test(test_states_and_writes), cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_one_by_one),   cmocka_unit_test(test_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,8 @@ struct fake {
     struct rt_device d;
     struct rt_compiler c;
     uint64_t memory, held; /* bytes: that there are, that are taken */
-    int allocs, uploads, loads, compiles;
+    int allocs, uploads, loads;
+    _Atomic int compiles;
     int modules;         /* loaded now */
     const char *refuses; /* a name that the compiler refuses */
     bool breaks;         /* the next operation loses the device */

@@ -9,8 +9,11 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_ahead.h"
+#include "runtime/gpu/gpu_known.h"
+#include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
+#include "runtime/gpu/gpu_warm.h"
 #include "runtime/store/store.h"
 #include "tests/gpu/fake_device.h"
 
@@ -238,12 +241,14 @@ static struct rt_unit units[] = {
     {.entry = "p1", .text = "kernel p1", .size = 9, .threads = 128},
 };
 
+static struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
+static int sink = 0;
+static struct rt_pipeline pipelines[] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
+static const struct rt_spec spec = {
+    .npipelines = (int)HD_COUNT(pipelines), .pipelines = pipelines, .nstates = 1, .states = &result};
+
 static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_cached *how)
 {
-    struct rt_state result = {.kind = RT_STATE_ROWS, .limit = -1};
-    int sink = 0;
-    struct rt_pipeline pipelines[HD_COUNT(units)] = {{.nwrites = 1, .writes = &sink}, {.nwrites = 1, .writes = &sink}};
-    struct rt_spec spec = {.npipelines = (int)HD_COUNT(units), .pipelines = pipelines, .nstates = 1, .states = &result};
     return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, false, code, how, &b->err);
 }
 
@@ -320,6 +325,207 @@ static void code_comes_from_memory_then_disk(void **state)
     close_bench(&b);
     each_entry(dir, erase);
     rmdir(dir);
+}
+
+/* ---- code that no program brings -------------------------------------------------------- */
+
+static int warm(struct bench *b, const char *dir, struct rt_gpu_warmed *out)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = dir, .cache_limit = 64 * MB};
+    return rt_gpu_warm(&b->fake.c, b->fake.d.ops->name, b->fake.d.info.arch, &o, b->thread_pool, 3, out, &b->err);
+}
+
+/* Without a device, for one that comes later: keys are the same. */
+static void fixed_kernels_are_compiled_ahead(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    open_bench(&b, 16 * MB, dir, "compiler 1");
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, RT_WARM_MAX);
+    assert_int_equal(w.found, 0);
+    assert_int_equal(b.fake.compiles, RT_WARM_MAX);
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, 0);
+    assert_int_equal(w.found, RT_WARM_MAX);
+    for (int i = 0; i < RT_WARM_MAX; i++)
+        assert_int_equal(rt_gpu_module_where(b.gpu, rt_gpu_source_key(b.gpu, rt_gpu_fixed_text(rt_gpu_warm_name(i)))),
+                         RT_CACHED_DISK);
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+static void compiling_ahead_says_what_fails(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.refuses = "finish_sort";
+    assert_int_equal(warm(&b, dir, &w), -1);
+    assert_int_equal(b.err.class, HD_ERR_TOOL);
+    assert_string_equal(b.err.message, "refused");
+    assert_string_equal(b.err.detail, "line 1: no");
+    hd_err_release(&b.err);
+    hd_err_init(&b.err);
+    b.fake.refuses = NULL;
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled + w.found, RT_WARM_MAX);
+    assert_int_equal(warm(&b, "/", &w), -1);
+    assert_int_equal(b.err.class, HD_ERR_RESOURCE);
+    assert_string_equal(b.err.path, "/");
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+/* One after the other, only what is missing; not where it takes from other compilations, and not once it is to stop. */
+static void fixed_kernels_are_compiled_behind(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_warmed w;
+    struct hd_stop stop = {false};
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    int at = 0;
+    open_bench(&b, 16 * MB, dir, "c");
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop));
+    b.fake.c.beside = true;
+    b.fake.refuses = rt_gpu_warm_name(1); /* which is nobody's concern */
+    assert_true(rt_gpu_warm_next(b.gpu, &at, &stop));
+    assert_int_equal(b.fake.compiles, 1);
+    hd_stop_ask(&stop);
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop));
+    assert_int_equal(b.fake.compiles, 1);
+    stop.asked = false;
+    while (rt_gpu_warm_next(b.gpu, &at, &stop))
+        ;
+    assert_int_equal(b.fake.compiles, RT_WARM_MAX);
+    b.fake.refuses = NULL;
+    assert_int_equal(warm(&b, dir, &w), 0);
+    assert_int_equal(w.compiled, 1);
+    close_bench(&b);
+    open_bench(&b, 16 * MB, NULL, "c");
+    b.fake.c.beside = true;
+    assert_false(rt_gpu_warm_next(b.gpu, &at, &stop)); /* without a cache */
+    close_bench(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+/* ---- a device that is not open ----------------------------------------------------------- */
+
+static bool stored(const char *dir, int number, const char *device)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = dir, .cache_limit = 64 * MB};
+    return rt_gpu_known_stored(&o, number, device, &spec, units);
+}
+
+static void spoil(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    fputs("90\n", f);
+    fclose(f);
+}
+
+static void cache_knows_what_it_has_for_the_last_device(void **state)
+{
+    (void)state;
+    struct bench b;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern), hint[64];
+    snprintf(hint, sizeof hint, "%s/.gpu-0", dir);
+    open_bench(&b, 16 * MB, dir, "c");
+    expect(&b, false, RT_COMPILED, 2);
+    assert_false(stored(dir, 0, "fake"));
+    rt_gpu_remember(b.gpu, 0);
+    assert_true(stored(dir, 0, "fake"));
+    assert_false(stored(dir, 1, "fake"));
+    assert_false(stored(dir, 0, "other"));
+    assert_false(stored(NULL, 0, "fake"));
+    spoil(hint);
+    assert_false(stored(dir, 0, "fake"));
+    rt_gpu_remember(b.gpu, 0);
+    assert_true(stored(dir, 0, "fake"));
+    b.fake.d.info.arch = 1; /* another device takes its place */
+    rt_gpu_remember(b.gpu, 0);
+    assert_false(stored(dir, 0, "fake"));
+    b.fake.d.info.arch = 0;
+    rt_gpu_remember(b.gpu, 0);
+    each_entry(dir, erase);
+    assert_false(stored(dir, 0, "fake"));
+    close_bench(&b);
+    unlink(hint);
+    rmdir(dir);
+}
+
+/* ---- compiling while a device opens ------------------------------------------------------- */
+
+static void open_ahead(struct bench *b, const char *cache, const char *refuses)
+{
+    struct rt_gpu_options o = {.version = "test", .cache_dir = cache, .cache_limit = 64 * MB, .memory = 16 * MB};
+    hd_err_init(&b->err);
+    fake_init(&b->fake, 64 * (uint64_t)MB, "c");
+    b->fake.refuses = refuses;
+    b->thread_pool = rt_thread_pool_new();
+    struct rt_compiler *c = &b->fake.c;
+    struct rt_gpu_ahead ahead = {&o, "fake", 0, &spec, units, b->thread_pool, 2};
+    rt_gpu_ahead_begin(&c, &ahead);
+    assert_int_equal(rt_gpu_open(&b->fake.d, c, &o, &b->gpu, &b->err), 0);
+}
+
+/* The compiler waits for threads of the pool, which are gone only where nothing is left to be compiled. */
+static void close_ahead(struct bench *b)
+{
+    rt_gpu_close(b->gpu);
+    rt_thread_pool_free(b->thread_pool);
+    hd_err_release(&b->err);
+    assert_int_equal(b->fake.modules, 0);
+}
+
+static void code_is_compiled_while_a_device_opens(void **state)
+{
+    (void)state;
+    struct bench b;
+    char pattern[] = "/tmp/heddle-gpu-XXXXXX", *dir = cache_dir(pattern);
+    for (int k = 0; k < 50; k++) { /* before and after threads have begun */
+        struct rt_gpu_code *code;
+        enum rt_cached how;
+        open_ahead(&b, NULL, NULL);
+        assert_int_equal(get(&b, false, &code, &how), 0);
+        assert_int_equal(how, RT_COMPILED);
+        assert_int_equal(b.fake.compiles, 2);
+        rt_gpu_code_release(b.gpu, code);
+        close_ahead(&b);
+        open_ahead(&b, NULL, NULL); /* and nobody asks */
+        close_ahead(&b);
+        assert_true(b.fake.compiles <= 2);
+    }
+    open_bench(&b, 16 * MB, dir, "c");
+    expect(&b, false, RT_COMPILED, 2);
+    close_bench(&b);
+    open_ahead(&b, dir, NULL); /* what the cache has is not compiled */
+    expect(&b, false, RT_CACHED_DISK, 0);
+    assert_int_equal(b.fake.compiles, 0);
+    close_ahead(&b);
+    each_entry(dir, erase);
+    rmdir(dir);
+}
+
+static void refused_while_a_device_opens_is_told_once_asked(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    open_ahead(&b, NULL, "p1");
+    assert_int_equal(get(&b, false, &code, &how), -1);
+    assert_string_equal(b.err.message, "refused");
+    assert_string_equal(b.err.detail, "line 1: no");
+    close_ahead(&b);
 }
 
 /* ---- sources --------------------------------------------------------------------------- */
@@ -477,6 +683,12 @@ int main(void)
         cmocka_unit_test(forgotten_table_frees_its_columns),
         cmocka_unit_test(part_that_a_table_lacks_has_no_address),
         cmocka_unit_test(code_comes_from_memory_then_disk),
+        cmocka_unit_test(fixed_kernels_are_compiled_ahead),
+        cmocka_unit_test(compiling_ahead_says_what_fails),
+        cmocka_unit_test(fixed_kernels_are_compiled_behind),
+        cmocka_unit_test(cache_knows_what_it_has_for_the_last_device),
+        cmocka_unit_test(code_is_compiled_while_a_device_opens),
+        cmocka_unit_test(refused_while_a_device_opens_is_told_once_asked),
         cmocka_unit_test(units_of_a_small_program_have_a_source_each),
         cmocka_unit_test(many_small_units_share_sources),
         cmocka_unit_test(refused_source_tells_what_the_compiler_said),

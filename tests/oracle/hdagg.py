@@ -190,8 +190,9 @@ class Aggregate:
         return f"({self.values(self.plain())})[{place}]", self.arg.type
 
     def mode(self):
-        counts = f"map_entries(histogram({self.plain()}))"
-        return f"list_sort(list_transform({counts}, lambda e: {{'n': -CAST(e.value AS BIGINT), 'k': e.key}}))[1].k", self.arg.type
+        """In lists: histogram takes a float for NaN where there is one."""
+        counts = f"map_entries(histogram(CASE WHEN {self.arg.sql} IS NOT NULL THEN [{self.plain()}] END))"
+        return f"list_sort(list_transform({counts}, lambda e: {{'n': -CAST(e.value AS BIGINT), 'k': e.key[1]}}))[1].k", self.arg.type
 
     def order(self):
         """Terms of "order"."""

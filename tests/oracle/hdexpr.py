@@ -1,7 +1,7 @@
 """Reads expressions, as strings in the syntax of docs/plan.md 2.1 or as JSON trees, into one tree.
 
 Operators of the tree carry the names of the JSON form: + - * / % neg = <> < <= > >= and or not
-is_null in like ilike substring extract add_days add_months case coalesce cast & | ~ << >>, and col, lit, param.
+is_null in like ilike substring extract add_days add_months case coalesce cast try_cast & | ~ << >>, and col, lit, param.
 """
 
 import datetime
@@ -32,7 +32,7 @@ CUT = UNITS + ("quarter", "week", "decade", "century") + TIME_FIELDS  # what dat
 ARITY = {"||": (2, 2), "+": (2, 2), "-": (2, 2), "*": (2, 2), "/": (2, 2), "%": (2, 2), "neg": (1, 1), "not": (1, 1),
          "and": (2, 99), "or": (2, 99), "is_null": (1, 1), "in": (2, 9999), "like": (2, 3), "ilike": (2, 3),
          "substring": (2, 3), "extract": (1, 1), "date_trunc": (1, 1), "add_days": (2, 2), "add_months": (2, 2),
-         "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1),
+         "date_diff": (2, 2), "case": (2, 9999), "coalesce": (1, 99), "cast": (1, 1), "try_cast": (1, 1),
          "~": (1, 1), **{op: (2, 2) for op in (*COMPARE, "&", "|", "<<", ">>")}}
 # called by name, with commas between the arguments
 FUNCTIONS = {"floor": (1, 1), "ceil": (1, 1), "trunc": (1, 1), "round": (1, 2), "least": (1, 99), "greatest": (1, 99),
@@ -325,7 +325,7 @@ class Parser:
         self.expect("end")
         return self.node("case", *args)
 
-    SPECIAL = ("coalesce", "cast", "substring", "extract", "date_trunc", "date_part", "date_add", "position")
+    SPECIAL = ("coalesce", "cast", "try_cast", "substring", "extract", "date_trunc", "date_part", "date_add", "position")
 
     def function(self):
         name = self.accept(*self.SPECIAL)
@@ -351,7 +351,7 @@ class Parser:
     def call_coalesce(self):
         return self.node("coalesce", *self.arguments())
 
-    def call_cast(self):
+    def call_cast(self, op="cast"):
         e = self.disjunction()
         self.expect("as")
         text = self.take("word")
@@ -360,7 +360,10 @@ class Parser:
             self.expect(",")
             text += "," + self.take("number") + ")"
             self.expect(")")
-        return self.node("cast", e, type=parse_type(text, self.path))
+        return self.node(op, e, type=parse_type(text, self.path))
+
+    def call_try_cast(self):
+        return self.call_cast("try_cast")
 
     def call_substring(self):
         args = [self.disjunction()]
@@ -487,7 +490,7 @@ class Tree:
         if op not in ARITY or not ARITY[op][0] <= len(args) <= ARITY[op][1]:
             raise PlanError(self.path, f"operator {op!r} with {len(args)} arguments")
         e = Node(op, args, path=self.path)
-        if op == "cast":
+        if op in ("cast", "try_cast"):
             e.type = parse_type(self.obj["type"], self.path)
         if op in ("extract", "date_trunc", "date_part", "date_add") or (op == "date_diff" and "field" in self.obj):
             e.name = self.obj["field"]

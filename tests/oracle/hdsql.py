@@ -656,6 +656,12 @@ class Compiler:
             return self.made(f"CAST({a.sql} AS {t.sql()})", t, [a], False)
         raise PlanError(e.path, f"cannot cast {a.type} to {t}")
 
+    def try_cast(self, e):
+        """NULL where the cast fails; what its argument raises it still does."""
+        out = self.cast(e)
+        a = self.compile(e.args[0])
+        return Expr(out.sql, out.type, True, a.err)
+
     def cast_number(self, a, t):
         if t == FLOAT32 and a.type == FLOAT64:
             return self.made(f"TRY_CAST({a.sql} AS FLOAT)", t, [a], True)
@@ -711,7 +717,7 @@ METHODS = {**{op: Compiler.bits for op in ("&", "|", "~", "<<", ">>", "xor", "bi
            "in": Compiler.in_list, "like": Compiler.like, "ilike": Compiler.like, "substring": Compiler.substring,
            "extract": Compiler.extract, "date_trunc": Compiler.extract, "last_day": Compiler.last_day, "add_days": Compiler.add_interval, "add_months": Compiler.add_interval, "add_micros": Compiler.add_interval, "units_between": Compiler.units_between,
            "hash": Compiler.hash, "make_date": Compiler.make_date, "strftime": Compiler.strftime,
-           "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast,
+           "case": Compiler.case, "iif": Compiler.case, "nullif": Compiler.nullif, "is_not_distinct_from": Compiler.not_distinct, "coalesce": Compiler.coalesce, "cast": Compiler.cast, "try_cast": Compiler.try_cast,
            **{op: Compiler.float_function for op in FLOAT_FUNCTIONS}, **{op: Compiler.text_function for op in TEXT_FUNCTIONS},
            "date_diff": Compiler.arith, **{op: Compiler.arith for op in "+-*/%"},
            **{op: Compiler.compare for op in COMPARE}}

@@ -22,6 +22,9 @@ void sim_device_seed(struct rt_device *d, uint64_t seed);
 uint64_t sim_device_launches(const struct rt_device *d);
 uint64_t sim_device_live(const struct rt_device *d); /* buffers that are not freed */
 
+/* Memory that somebody else has on every device, who keeps it: copies may read it. One range for the process. */
+void sim_device_lend(const void *p, size_t n);
+
 /* An image for `load`: the bytes of a shared object, for free(). */
 int sim_image_read(const char *path, void **image, size_t *n, struct hd_err *err);
 

@@ -227,6 +227,16 @@ static bool is_locked(const unsigned char *p, size_t n)
     return l != NULL;
 }
 
+static struct {
+    uintptr_t begin, end;
+} foreign;
+
+void sim_device_lend(const void *p, size_t n)
+{
+    foreign.begin = (uintptr_t)p;
+    foreign.end = foreign.begin + n;
+}
+
 unsigned char *sim_bytes(struct rt_place at, size_t n)
 {
     unsigned char *p = (unsigned char *)(uintptr_t)at.address;
@@ -240,5 +250,7 @@ unsigned char *sim_bytes(struct rt_place at, size_t n)
         if (at.address >= from && at.address + n <= from + b->n)
             return p;
     }
+    if (at.address >= foreign.begin && at.address + n <= foreign.end)
+        return p;
     HD_BUG("%zu bytes at %p are in no buffer of the device", n, (void *)p);
 }

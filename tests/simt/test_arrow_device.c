@@ -334,8 +334,8 @@ static void bad_tables(void)
     a.device_type = ARROW_DEVICE_ROCM;
     refused(&a, "device type 10");
     a = make_array(ROWS);
-    lent.column[2].format = "b";
-    refused(&a, "\"b\" cannot be used");
+    lent.column[2].format = "s";
+    refused(&a, "\"s\" cannot be used");
     a = make_array(ROWS);
     lent.array[1].offset = 1;
     refused(&a, "offset 0");

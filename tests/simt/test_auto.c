@@ -86,8 +86,8 @@ static void close_compiler(struct rt_compiler *c)
     free(g);
 }
 
-static int open_gated(int n HD_UNUSED, bool cold HD_UNUSED, struct rt_device **d, struct rt_compiler **c,
-                      struct hd_err *err)
+static int open_gated(int n HD_UNUSED, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED, struct rt_device **d,
+                      struct rt_compiler **c, struct hd_err *err)
 {
     struct sim_device_options o;
     struct gated *g = calloc(1, sizeof *g);

@@ -85,6 +85,7 @@ static size_t find_places(const char *text, size_t *at, size_t max)
     static const char *const keys[] = {
         "\"rows\": ",
         "\"width\": ",
+        "\"bits\": ",
         "\"base\": ",
         "\"factor\": ",
         "\"nulls\": ",

@@ -14,7 +14,7 @@
 #include "runtime/store/store_file.h"
 #include "runtime/store/store_sum.h"
 
-static const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
+static const char schema[] = "{\"packed\":true,\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
                              "\"s\","
                              "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
                              "\"f\","

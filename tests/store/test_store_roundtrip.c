@@ -38,6 +38,17 @@ static void write_column(struct fx_dir *d, const char *type, const char *format,
     fx_commit(w);
 }
 
+/* As write_column, packed, of int64. */
+static void write_packed(struct fx_dir *d, const int64_t *values, const uint8_t *valid, int64_t rows)
+{
+    heddle_writer *w = fx_writer(d, "{\"packed\":true,\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"x\","
+                                    "\"type\":\"int64\",\"nullable\":true}]}]}");
+    struct fx_batch *b = fx_batch_new(rows, 0);
+    fx_add(b, "x", "l", values, sizeof *values, valid);
+    fx_append(w, "t", 0, b);
+    fx_commit(w);
+}
+
 static void remove_db(struct fx_dir *d)
 {
     char command[200];
@@ -105,6 +116,36 @@ static void check_ints(struct fx_dir *d, const char *type, const char *format, c
         write_column(d, type, format, values, size, v, rows, k & 2 ? 3 : rows, k & 4 ? 13 : 0);
         expect_ints(d, values, get, v, rows, v ? 0 : width);
     }
+    free(valid);
+}
+
+/* Differences of each number of bits, from a base and times a factor, over the seam of two blocks of rows. Numbers of as
+ * many bits as a width of bytes are not packed. */
+static void packed_numbers_of_all_bits(void **state)
+{
+    struct fx_dir *d = *state;
+    enum { ROWS = 65536 + 77 };
+    int64_t *values = malloc(ROWS * sizeof *values);
+    uint8_t *valid = malloc(ROWS);
+    for (int bits = 1; bits <= 63; bits++) {
+        int64_t rows = bits % 8 == 5 ? ROWS : 9 + bits, factor = bits < 40 && bits % 3 == 0 ? 1000 : 1;
+        uint64_t max = ((uint64_t)1 << bits) - 1, seed = (uint64_t)bits;
+        for (int64_t i = 0; i < rows; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            uint64_t v = i == 0 ? 0 : i == rows - 1 ? max : i == 1 ? max - 1 : seed >> 1 & max;
+            values[i] = (bits == 63 ? 0 : -77) + (int64_t)v * factor;
+            valid[i] = i % 5 != 2 || bits % 2;
+        }
+        write_packed(d, values, valid, rows);
+        struct fx_db db;
+        fx_open(&db, d->db);
+        const struct fe_table_column *c = fx_column(fx_table(&db, "t"), "x");
+        assert_int_equal(c->bits, bits == 8 || bits == 16 || bits == 32 ? 0 : bits);
+        assert_true(c->bits == 0 || 8 * c->width > c->bits);
+        fx_close(&db);
+        expect_ints(d, values, get_i64, valid, rows, 0);
+    }
+    free(values);
     free(valid);
 }
 
@@ -370,6 +411,7 @@ static void odd_names_make_safe_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(packed_numbers_of_all_bits),
         TEST(integers_keep_extremes),          TEST(dates_and_times_keep_extremes),
         TEST(decimals_keep_extremes),          TEST(bools_survive),
         TEST(factor_is_used_where_it_narrows), TEST(floats_are_bit_exact),

@@ -249,6 +249,8 @@ class Expressions(Case):
                  {"switchExpression": {"match": a, "ifs": [{"if": {"i32": 1}, "then": b.text("one")}], "else": b.text("other")}})
         self.one("true,false,false", {"singularOrList": {"value": a, "options": [b.i32(1), b.i32(2)]}},
                  {"singularOrList": {"value": a, "options": [b.i32(7)]}}, {"singularOrList": {"value": a}})
+        self.one("7,,true", b.cast(b.text("7"), I32, "RETURN_NULL"), b.cast(b.text("7x"), I32, "RETURN_NULL"),
+                 self.f.call("is_null", b.cast(b.lit(fp64=1e300), b.typ("i64"), "RETURN_NULL")))
         self.one("1.00,1,1", b.cast(a, b.typ("decimal", precision=5, scale=2)), b.cast(a, STRING), b.cast(b.lit(fp64=1.4), b.typ("i64")))
         base = [{"if": a}, {"if": b.i32(1), "then": b.text("one")}]
         self.one("one", {"ifThen": {"ifs": base, "else": b.text("other")}}, producer="datafusion")
@@ -440,7 +442,6 @@ class Errors(Case):
         self.fails(self.project({"scalarFunction": {"functionReference": 77}}), f"{where}.scalarFunction.functionReference",
                    "function 77 is not among")
         self.fails(self.project({"nested": {}}), f"{where}.nested", "found nested")
-        self.fails(self.project(b.cast(b.field(1), I32, "RETURN_NULL")), f"{where}.cast", "NULL where they fail")
         self.fails(self.project(b.lit(binary="A!")), f"{where}.literal.binary", "base64")
         self.fails(self.project(self.f.own("frobnicate:i32", b.field(0))), "input.project", "frobnicate")
         self.fails(self.project(b.lit(decimal={"value": "AA==", "precision": 3})), f"{where}.literal.decimal", "16 bytes")

@@ -80,7 +80,7 @@ class Written(Case):
 
     def test_expressions(self):
         texts = ["a + 1", "x * x / 3", "a % 2 = 0 and not (s is null)", "case when a = 1 then 'x' when a = 2 then 'y' end", "coalesce(s, '')",
-                 "least(a, 2)", "s like 't%'", "s like '_wo'", "s like 't!%' escape '!'", "cast(x as int64)", "a in (1, 3)", "s || '!'",
+                 "least(a, 2)", "s like 't%'", "s like '_wo'", "s like 't!%' escape '!'", "cast(x as int64)", "try_cast(s as int32)", "try_cast(a as decimal(1,0))", "a in (1, 3)", "s || '!'",
                  "substring(s, 2, 2)", "date '2024-01-31' + interval '1' month", "extract(dow from date '2024-01-31')",
                  "date_trunc('month', timestamp '2024-01-31 10:00:00')", "date_diff('day', date '2024-01-01', date '2024-03-01')",
                  "round(x, 1)", "hash(a, s)", "lpad(s, 7, '*')", "a is distinct from 2", "regexp_replace(s, 'e+', '<\\0>')",

@@ -392,6 +392,15 @@ static int32_t hdr_from_string(struct hdd_thread *t, const char *s, int32_t n, i
     return 0;
 }
 
+static int32_t hdr_try_from_string(const char *s, int32_t n, int32_t code, hd_i128 *out)
+{
+    int64_t v = 0;
+    (void)code;
+    bool ok = hd_int_parse(s, (size_t)n, &v);
+    *out = ok ? v : 0;
+    return ok;
+}
+
 /* Strings that tests of emitters make are few: their room lives as long as the process. */
 char *hdr_string_alloc(struct hdd_thread *t, size_t n);
 char *hdr_string_alloc(struct hdd_thread *t, size_t n)

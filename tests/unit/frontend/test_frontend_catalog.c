@@ -120,6 +120,10 @@ static const struct {
     {"\"storage\": \"int\"", "\"storage\": \"text\"", "$.tables[0].columns[0].storage",
      "type int32 is not stored as \"text\""},
     {"\"width\": 1", "\"width\": 3", "$.tables[0].columns[0].width", "no column is stored as \"int\" of 3 bytes"},
+    {"\"width\": 1", "\"width\": 1, \"bits\": 8", "$.tables[0].columns[0].bits", "8 bits do not fit a width of 1 bytes with a sign"},
+    {"\"width\": 1", "\"width\": 8, \"bits\": 64", "$.tables[0].columns[0].bits",
+     "expected an integer from 1 to 63, found the number 64"},
+    {"\"width\": 1", "\"width\": 1, \"bits\": 7", "$.tables[0].columns[0].data.size", "expected 104 bytes, found 100"},
     {"\"max\": \"100\"", "\"max\": \"1000\"", "$.tables[0].columns[0]",
      "\"min\" and \"max\" do not fit width, base and factor"},
     {"\"min\": \"1\"", "\"min\": \"101\"", "$.tables[0].columns[0].facts", "\"min\" is above \"max\""},
@@ -130,7 +134,7 @@ static const struct {
     {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts", "a dense column is unique"},
     {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size", "expected 28 bytes, found 24"},
     {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[2].entries",
-     "500 entries need codes wider than 1 bytes"},
+     "500 entries need codes wider than 8 bits"},
     {"parent.id.data", "../secret", "$.tables[0].columns[0].data.file",
      "expected the name of a file in the database's directory, found \"../secret\""},
     {"parent.id.data", "/etc/passwd", "$.tables[0].columns[0].data.file",
@@ -157,7 +161,7 @@ static const struct {
     {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
      "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
      "nullable, "
-     "storage, width, facts, data, valid, base, factor"},
+     "storage, width, facts, data, valid, bits, base, factor"},
 };
 
 static void damage_is_told_with_its_place(void **state)

@@ -169,7 +169,7 @@ static void the_reason_names_both_times(void **state)
     struct pl_choice_in in = query();
     struct pl_choice c = pl_choose_side(&in);
     pl_choice_why(&c, text, sizeof text);
-    assert_non_null(strstr(text, "open 250, compile 175, transfer 1"));
+    assert_non_null(strstr(text, "open 250, compile 275, transfer 1"));
     in = ready();
     in.measured[PL_CPU] = pl_choice_measure(&in, PL_CPU, 20);
     c = pl_choose_side(&in);

@@ -1,5 +1,6 @@
 /* The search for a join order: pairs of sets as the paper counts them, trees that cost what the cheapest of all trees
  * does, and what greedy ones must keep to. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -255,6 +256,82 @@ static void a_star_begins_with_what_filters_most(void **state)
     assert_int_equal(p->driver, 0);
 }
 
+/* ---- samples ------------------------------------------------------------------------------------------------------ */
+
+/* 100 rows of a fact, which refers to tables 1 and 2, each of which filters leave a tenth. */
+static struct order_graph *sampled(int both, int first, int second)
+{
+    struct order_graph *g = new_graph(3);
+    static order_set sets[4];
+    static int counts[4];
+    g->relations[0] = (struct order_relation){.rows = 1e6, .scanned = 1e6, .columns = 1};
+    for (int i = 1; i < 3; i++) {
+        g->relations[i] = (struct order_relation){.rows = 100, .scanned = 1000, .columns = 1};
+        edge(g, 0, i);
+        g->classes[i - 1].of[0] = (struct order_column){.there = true, .distinct = 1000, .children = -1};
+        g->classes[i - 1].of[i] = (struct order_column){.there = true, .distinct = 1000, .children = -1, .key = true};
+    }
+    for (int i = 0; i < 4; i++) {
+        sets[i] = order_of(0) | (order_set)i << 1;
+        counts[i] = (int[]){100 - both - first - second, first, second, both}[i];
+    }
+    g->samples = HD_NEW(&arena, struct order_sample);
+    *g->samples =
+        (struct order_sample){.relation = 0, .size = 100, .of = 7, .nsets = 4, .sets = sets, .counts = counts};
+    g->nsamples = 1;
+    order_connect(&arena, g);
+    return g;
+}
+
+static double rows_joined(const struct order_graph *g, int a, int b, int c)
+{
+    struct order_plan l[3], two, all;
+    for (int i = 0; i < 3; i++)
+        order_leaf(g, i, &l[i]);
+    assert_true(order_join(g, &l[a], &l[b], &two) && order_join(g, &two, &l[c], &all));
+    return all.rows;
+}
+
+static void rows_are_as_many_as_in_a_sample(void **state)
+{
+    (void)state;
+    struct order_graph *g = sampled(30, 10, 0); /* 40 find table 1, 30 table 2, 30 both */
+    struct order_plan fact, first, two;
+    order_leaf(g, 0, &fact);
+    order_leaf(g, 1, &first);
+    assert_true(order_join(g, &fact, &first, &two));
+    assert_true(fabs(two.rows - 0.4 * 1e6) < 1);
+    assert_true(fabs(rows_joined(g, 0, 1, 2) - 0.3 * 1e6) < 1);
+    assert_true(fabs(rows_joined(g, 0, 2, 1) - 0.3 * 1e6) < 1); /* whatever the tree */
+    g = sampled(0, 1, 1); /* ten were expected of each, and one of both, of which a sample of 100 says nothing */
+    assert_true(fabs(rows_joined(g, 0, 1, 2) - 0.01 * 1e6) < 1);
+}
+
+/* A hash table by two columns is looked up for rows that a bitmap of the filtered table's keys leaves. */
+static void rows_are_sieved_before_a_table_of_two_columns(void **state)
+{
+    (void)state;
+    struct order_graph *g = new_graph(3);
+    g->relations[0] = (struct order_relation){.rows = 1e7, .scanned = 1e7, .columns = 2};
+    g->relations[1] = (struct order_relation){.rows = 1e3, .scanned = 1e5, .columns = 1};
+    g->relations[2] = (struct order_relation){.rows = 4e5, .scanned = 4e5, .columns = 3};
+    for (int i = 0; i < 2; i++) { /* part (1) has one key; offers (2) have it and another column; facts (0) both */
+        edge(g, 0, 2);
+        struct order_class *c = &g->classes[i];
+        c->of[0] = (struct order_column){.there = true, .distinct = i ? 1e4 : 1e5, .children = -1};
+        c->of[2] = c->of[0];
+    }
+    g->classes[0].relations |= order_of(1);
+    g->classes[0].of[1] = (struct order_column){.there = true, .distinct = 1e5, .children = -1, .key = true};
+    g->classes[0].of[2].children = 4;
+    order_connect(&arena, g);
+    const struct order_plan *p = order_search(&arena, g).best;
+    assert_int_equal(p->left->set, order_of(0));
+    assert_int_equal(p->sieve, order_of(1));
+    g->relations[1].rows = 1e5; /* it has no filter: a bitmap would leave all */
+    assert_int_equal(order_search(&arena, g).best->sieve, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +340,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_relations_are_joined_greedily, set_up, tear_down),
         cmocka_unit_test_setup_teardown(parts_without_a_connection_are_joined_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_star_begins_with_what_filters_most, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_as_many_as_in_a_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_sieved_before_a_table_of_two_columns, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

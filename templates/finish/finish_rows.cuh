@@ -1,8 +1,16 @@
 // Narrow rows that hold nothing but their sort keys: the packed key is all that moves, and rows are made of it again.
 // What is inverted in a key for its order is inverted in the row, so both are a few shifts of words. Rows of one word
 // are packed by the first pass of the sort and unpacked by the last one.
+// Each width has its kernels in a source of its own (finish_rows_1.cu and so on): a program asks for one of them, and
+// compiling all takes four times as long.
+#ifndef HDD_FINISH_ROWS_CUH
+#define HDD_FINISH_ROWS_CUH
+
 #define HDD_CHOSEN_WARPS 8
-#include "hd/finish_move.cuh"
+#include "hd/finish_digits.cuh"
+#include "hd/finish_pieces.cuh"
+
+static_assert(HDD_BLOCK == HDD_RADIX_THREADS, "blocks are as the host launches them");
 
 constexpr u32 HDD_ROWS_AT_ONCE = 4;
 
@@ -57,25 +65,10 @@ template <u32 W> HDD_DEVICE void hdd_row_masks(const hdd_row_survey_args &p)
 
 HDD_KERNEL(hdd_rows_masks)(HDD_PARAMETER(hdd_row_survey_args, p))
 {
-    switch (p.words) {
-    case 1: hdd_row_masks<1>(p); return;
-    case 2: hdd_row_masks<2>(p); return;
-    case 3: hdd_row_masks<3>(p); return;
-    default: hdd_row_masks<4>(p); return;
-    }
+    hdd_row_masks<HDD_ROW_WIDTH>(p);
 }
 
 // ---- from rows to keys ---------------------------------------------------------------------
-
-HDD_DEVICE u64 hdd_packed_piece(const hdd_row_piece &piece, u64 word)
-{
-    return hdd_rotate(word, piece.left) & piece.mask;
-}
-
-HDD_DEVICE u64 hdd_unpacked_piece(const hdd_row_piece &piece, u64 key)
-{
-    return hdd_rotate(key & piece.mask, (64 - piece.left) % 64);
-}
 
 template <u32 W> struct hdd_packed_rows {
     const hdd_row_bits_args &p;
@@ -122,55 +115,7 @@ template <u32 W> HDD_DEVICE void hdd_pack_rows(hdd_digit_counts &s, const hdd_ro
 HDD_KERNEL(hdd_rows_pack)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
     HDD_SHARED(hdd_digit_counts, s);
-    switch (p.words) {
-    case 1: hdd_pack_rows<1>(s, p); return;
-    case 2: hdd_pack_rows<2>(s, p); return;
-    case 3: hdd_pack_rows<3>(s, p); return;
-    default: hdd_pack_rows<4>(s, p); return;
-    }
-}
-
-// ---- moving rows ---------------------------------------------------------------------------
-
-struct hdd_row_keys {
-    static constexpr bool numbered = false;
-    static constexpr u32 each = HDD_MOVE_KEYS / HDD_BLOCK, items = HDD_MOVE_KEYS;
-    const hdd_row_move_args &p;
-
-    HDD_MEMBER u64 key_of(u64 word) const
-    {
-        return p.pack ? packed(word ^ p.base) : word;
-    }
-
-    HDD_MEMBER u64 word_of(u64 key) const
-    {
-        return p.unpack ? unpacked(key) ^ p.base : key;
-    }
-
-  private:
-    HDD_MEMBER u64 packed(u64 word) const
-    {
-        u64 key = 0;
-        HDD_NO_UNROLL
-        for (u32 k = 0; k < p.npieces; k++)
-            key |= hdd_packed_piece(p.piece[k], word);
-        return key;
-    }
-
-    HDD_MEMBER u64 unpacked(u64 key) const
-    {
-        u64 word = 0;
-        HDD_NO_UNROLL
-        for (u32 k = 0; k < p.npieces; k++)
-            word |= hdd_unpacked_piece(p.piece[k], key);
-        return word;
-    }
-};
-
-HDD_KERNEL_FOR(HDD_RADIX_BLOCKS, hdd_rows_move)(HDD_PARAMETER(hdd_row_move_args, p))
-{
-    HDD_SHARED(hdd_radix_shared<hdd_row_keys>, s);
-    hdd_radix_move_tiles(s, p.move, hdd_row_keys{p});
+    hdd_pack_rows<HDD_ROW_WIDTH>(s, p);
 }
 
 // ---- ties ----------------------------------------------------------------------------------
@@ -352,12 +297,14 @@ template <class Rows> HDD_DEVICE void hdd_settle_tiles(hdd_ties &s, const hdd_ro
     }
 }
 
+#if HDD_ROW_WIDTH == 1
 // Rows of one word in order but for ties.
 HDD_KERNEL(hdd_rows_settle)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
     HDD_SHARED(hdd_ties, s);
     hdd_settle_tiles(s, p, hdd_rows_in_place{p});
 }
+#endif
 
 // ---- from keys to rows ---------------------------------------------------------------------
 
@@ -390,10 +337,7 @@ template <u32 W> HDD_DEVICE void hdd_unpack_rows(hdd_ties &s, const hdd_row_bits
 HDD_KERNEL(hdd_rows_unpack)(HDD_PARAMETER(hdd_row_bits_args, p))
 {
     HDD_SHARED(hdd_ties, s);
-    switch (p.words) {
-    case 1: hdd_unpack_rows<1>(s, p); return;
-    case 2: hdd_unpack_rows<2>(s, p); return;
-    case 3: hdd_unpack_rows<3>(s, p); return;
-    default: hdd_unpack_rows<4>(s, p); return;
-    }
+    hdd_unpack_rows<HDD_ROW_WIDTH>(s, p);
 }
+
+#endif

@@ -1,0 +1,1 @@
+select sum(m)::decimal(38,2) as s from (select quantile_disc(o_totalprice, 0.5) over (partition by o_orderpriority order by o_orderdate, o_orderkey rows between 50 preceding and 50 following) as m from orders)
