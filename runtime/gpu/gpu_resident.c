@@ -96,7 +96,8 @@ static struct part part_of(const struct rt_arg *a)
         return part;
     part.n = part.padded = rt_arg_bytes(a);
     if (a->kind == RT_ARG_COL_DATA) /* a lane reads as many rows at once, beyond the last too */
-        part.padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
+        part.padded =
+            fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     return part;
 }
 
