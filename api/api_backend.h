@@ -32,7 +32,7 @@ struct api_late {
     /* Of one that is not open: whether the cache on disk has all code of an emitted program, as far as is known. */
     bool (*stored)(const heddle_context *c, const struct api_program *p);
     /* Of an open one: what is there of an emitted program. False: it is too busy to tell. */
-    bool (*look)(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits);
+    bool (*look)(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits);
     /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */
     int (*get_ready)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
     /* Of an open one: compiles one more piece of what programs have in common, from *at on. False: there is none. */
@@ -42,6 +42,8 @@ struct api_late {
 struct api_backend {
     const char *name; /* in options and reports */
     enum pl_side side; /* CPU: pipelines run on the statement's host threads, which the planner counts */
+    /* Decides what of tables is on the device, as far as it is known how much memory there is. NULL: all is where it is. */
+    void (*place)(const struct heddle_statement *s, struct api_program *p);
     /* Code of p->pl, into c. */
     int (*emit)(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err);
     /* Whether what `compile` made is there and good. */

@@ -1,12 +1,59 @@
 /* A GPU: CUDA source, compiled by NVRTC, on the context's device. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_backend.h"
 #include "api/api_background.h"
 #include "api/api_gpu.h"
+#include "planner/residence.h"
 #include "runtime/exec/rows_out.h"
 #include "runtime/gpu/gpu_columns.h"
 #include "runtime/gpu/gpu_warm.h"
+
+/* ---- what of tables is resident ---------------------------------------------------------- */
+
+/* For tests: as if resident columns had so many bytes. */
+static double column_bytes(void)
+{
+    const char *text = secure_getenv("HEDDLE_COLUMN_BYTES");
+    return text ? HD_MAX(atof(text), 0.0) : -1;
+}
+
+/* For tests: rows of a chunk. */
+static uint64_t chunk_rows(void)
+{
+    const char *text = secure_getenv("HEDDLE_CHUNK_ROWS");
+    return text ? (uint64_t)HD_MAX(atoll(text), 0) : 0;
+}
+
+/* Once for a size of memory: in an execution nothing changes any more. */
+static void place_in(struct api_program *p, uint64_t memory)
+{
+    struct pl_residence r = {.memory = (double)memory, .columns = column_bytes(), .chunk_rows = chunk_rows()};
+    if (p->placed && p->placed_for == memory)
+        return;
+    pl_place_columns(p->pl, &r);
+    p->placed = true;
+    p->placed_for = memory;
+}
+
+static void place(const struct heddle_statement *s, struct api_program *p)
+{
+    const heddle_context *c = s->db->context;
+    struct api_gpu_slot *slot = &s->engine->gpus[0];
+    uint64_t limit = c->device_memory ? c->device_memory : c->memory_wanted;
+    if (atomic_load(&slot->state) == API_GPU_OPEN)
+        limit = rt_gpu_memory(slot->gpu);
+    if (limit || column_bytes() >= 0)
+        place_in(p, limit);
+}
+
+/* The same of a GPU that was opened since. */
+static int place_again(const struct heddle_statement *s)
+{
+    place(s, s->program);
+    return 0;
+}
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
 
@@ -101,7 +148,10 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     double start = api_now_ms();
     HD_TRY(open_devices(s, c, err));
     t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    int rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, place_again(s));
+    if (rc == 0)
+        rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = get_kernels(s, c, c->peers[i].g, &c->peers[i].code, t, err);
     if (rc != 0)
@@ -261,6 +311,9 @@ static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *
                    "\"warps_per_block\":%d,\"occupancy\":%.3f,\"donations\":%llu",
                    k->registers, k->local_bytes, k->shared_bytes, k->blocks, k->warps_per_block, k->occupancy,
                    (unsigned long long)k->donations);
+    if (k->chunks)
+        hd_strbuf_addf(b, ",\"chunks\":%llu,\"streamed_bytes\":%llu", (unsigned long long)k->chunks,
+                       (unsigned long long)k->streamed_bytes);
     add_compiled(b, s, i);
     if (s->has_counts) {
         const struct rt_kernel_stats *counted = &s->counted.stats.pipelines[i].kernel;
@@ -314,12 +367,20 @@ static enum pl_code code_of(enum rt_cached where)
     HD_BUG("code %d", (int)where);
 }
 
-static bool look(struct api_engine *e, const struct api_program *p, struct pl_choice_in *in, bool *fits)
+static int place_late(struct api_program *p, const struct rt_gpu *gpu)
+{
+    place_in(p, rt_gpu_memory(gpu));
+    return 0;
+}
+
+static bool look(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits)
 {
     struct rt_gpu_ready r;
     struct rt_gpu *gpu = e->gpus[0].gpu;
+    int rc;
     in->bandwidth = rt_gpu_device(gpu)->info.bandwidth;
-    if (!rt_gpu_look(gpu, p->pl->spec, p->plain.cuda.units, &r))
+    HD_GUARDED(rc, NULL, NULL, place_late(p, gpu));
+    if (rc != 0 || !rt_gpu_look(gpu, p->pl->spec, p->plain.cuda.units, &r))
         return false;
     in->code[PL_GPU] = code_of(r.code);
     in->upload = (double)r.upload;
@@ -382,6 +443,7 @@ const struct api_backend api_backend_cuda = {
     .name = "cuda",
     .side = PL_GPU,
     .late = &late,
+    .place = place,
     .emit = emit,
     .compiled = compiled,
     .compile = compile,

@@ -121,6 +121,8 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     c->threads = o.threads ? o.threads : default_threads();
     c->memory_limit = o.memory_limit ? o.memory_limit : physical_memory() / 10 * 8;
     c->memory_wanted = o.memory_limit;
+    c->device_memory = o.device_memory;
+    c->pin = o.pin;
     c->cache_dir = cache_path(o.cache_dir);
     c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
     c->ndevices = ndevices;

@@ -68,7 +68,8 @@ static struct rt_gpu_options options_of(const heddle_context *c)
     return (struct rt_gpu_options){.version = heddle_version(),
                                    .cache_dir = c->cache_dir,
                                    .cache_limit = c->cache_limit,
-                                   .memory = c->memory_wanted,
+                                   .memory = c->device_memory ? c->device_memory : c->memory_wanted,
+                                   .pin = c->pin,
                                    .direct_memory = pool && strcmp(pool, "direct") == 0};
 }
 

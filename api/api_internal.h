@@ -42,7 +42,9 @@ int api_copy_options(const char *name, void *to, size_t known, const void *from,
 struct heddle_context {
     int threads;
     uint64_t memory_limit;
-    uint64_t memory_wanted; /* the caller's limit, 0 none: for a GPU's memory too */
+    uint64_t memory_wanted; /* the caller's limit, 0 none: for a GPU's memory too, unless that has its own */
+    uint64_t device_memory; /* the caller's limit for a GPU's memory, 0 none */
+    uint64_t pin; /* bytes of page-locked memory for columns that are streamed to a GPU */
     char *temp_dir; /* NULL: there are no temporary files */
     uint64_t temp_limit; /* 0: none */
     bool temp_given; /* by the caller: wanted without a memory limit, too */

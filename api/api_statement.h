@@ -69,6 +69,8 @@ struct api_program {
     struct api_code plain;
     struct api_code counted; /* with profile */
     struct rt_gpu *gpu; /* where the code is, on a GPU */
+    bool placed; /* columns were, for a GPU with so many bytes (planner/residence.h) */
+    uint64_t placed_for;
     uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
     double plan_ms; /* until an execution has reported it */
 };

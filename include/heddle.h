@@ -163,6 +163,10 @@ typedef struct heddle_options {
         *devices; /* CUDA devices: numbers such as "0,1", 8 at most, or "all". On backend cuda a query that gains by it
                             runs on all of them, each with a part of the rows (docs/scale.md); others and those of
                             backend auto run on the first. NULL = `device` */
+    uint64_t device_memory; /* bytes of a GPU's memory for columns and query state; 0 = memory_limit, without one most
+                               of what is free. Columns that have no room are streamed, or read over the link */
+    uint64_t pin; /* bytes of page-locked memory for copies of columns that are streamed to a GPU, which then takes no
+                     copy of them per execution; 0 = none */
 } heddle_options;
 /* Temporary files. Where the caller gives a memory limit, here or for a statement, or a temp_dir, state beyond the limit is
  * in a temporary file, one for each execution, which has no name and ends with it or with the process. temp_dir NULL is

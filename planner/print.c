@@ -257,6 +257,20 @@ static void print_ends(const struct printer *w)
     hd_strbuf_adds(w->o, r->nends ? "]" : "");
 }
 
+/* Columns that come in chunks, each once; validity comes with its column. */
+static void print_streamed(const struct printer *w)
+{
+    const struct rt_pipeline *r = w->p->spec;
+    int n = 0;
+    for (int i = 0; i < r->nstreamed; i++) {
+        const struct rt_arg *a = &w->g->spec->args[r->streamed[i]];
+        if (a->kind == RT_ARG_COL_DATA)
+            hd_strbuf_addf(w->o, "%s %s", n++ ? "," : " [gpu: streams", a->table->cols[a->column].name);
+    }
+    if (r->nstreamed)
+        hd_strbuf_addf(w->o, "%s by %llu rows]", n ? "" : " [gpu: streams validity", (unsigned long long)r->chunk_rows);
+}
+
 static void print_source(const struct printer *w)
 {
     const struct rt_pipeline *r = w->p->spec;
@@ -294,6 +308,7 @@ static void print_source(const struct printer *w)
         print_part(w, &w->p->loop);
     if (w->p->gpu.shared_bytes)
         hd_strbuf_addf(w->o, " [gpu: %d bytes shared]", w->p->gpu.shared_bytes);
+    print_streamed(w);
     if (r->ordered)
         hd_strbuf_adds(w->o, r->row_for_row ? " [ordered] [gpu: row for row]" : " [ordered]");
     hd_strbuf_addf(w->o, "    # %s", r->path);
@@ -354,6 +369,23 @@ static void print_state(struct hd_strbuf *o, const struct rt_state *s, const uin
     hd_show_end_line(o, line);
 }
 
+/* What a GPU has no room for. */
+static void print_ways(struct hd_strbuf *out, const struct rt_spec *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->nargs; i++) {
+        const struct rt_arg *a = &s->args[i];
+        if (a->way == RT_WAY_RESIDENT)
+            continue;
+        bool column = rt_arg_object(a->kind) == RT_OBJECT_COLUMN || rt_arg_object(a->kind) == RT_OBJECT_DICT;
+        hd_strbuf_addf(out, "%s  %s %s", any ? "" : "not resident on a GPU\n", rt_arg_kind_name(a->kind),
+                       a->table->name);
+        hd_strbuf_addf(out, column ? ".%s" : "%s", column ? a->table->cols[a->column].name : "");
+        hd_strbuf_addf(out, ": %s, %llu bytes\n", rt_way_name(a->way), (unsigned long long)rt_arg_bytes(a));
+        any = true;
+    }
+}
+
 /* What runs when, without where: the kernel spec's dump has the graph. */
 static void print_order(struct hd_strbuf *out, const struct rt_spec *s)
 {
@@ -388,6 +420,7 @@ void pl_print(struct hd_strbuf *out, const struct pl_program *g, const struct pl
         print_state(out, &g->spec->states[i], counted && !g->spec->states[i].range ? &counted->states[i] : NULL);
     if (g->gpu_far_args)
         hd_strbuf_addf(out, "arguments %d words [gpu: by address]\n", g->spec->nwords);
+    print_ways(out, g->spec);
     print_order(out, g->spec);
     hd_strbuf_addf(out, "result %s\n", g->spec->states[g->spec->result_state].name);
 }

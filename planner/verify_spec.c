@@ -222,6 +222,42 @@ static bool check_ends(struct vf *v)
     return true;
 }
 
+static bool is_streamed(const struct rt_pipeline *r, int arg)
+{
+    for (int i = 0; i < r->nstreamed; i++)
+        if (r->streamed[i] == arg)
+            return true;
+    return false;
+}
+
+/* Of an argument that a step reads. */
+static bool check_way(struct vf *v, const struct pl_step *s, int arg)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    const struct rt_arg *a = &v->spec->args[arg];
+    bool at_row = r->source == RT_SOURCE_TABLE && s->kind == PL_STEP_LOAD_COLUMN && s->row_slot == v->p->source_slot;
+    VF_CHECK(v, STREAMED, a->way != RT_WAY_STREAMED || is_streamed(r, arg));
+    VF_CHECK(v, STREAMED, !is_streamed(r, arg) || at_row);
+    return true;
+}
+
+static bool check_streamed(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    VF_CHECK(v, STREAMED, (r->chunk_rows > 0) == (r->nstreamed > 0) && r->chunk_rows % RT_FRAGMENT_ROWS == 0);
+    for (int i = 0; i < r->nstreamed; i++)
+        VF_CHECK(v, STREAMED, v->spec->args[r->streamed[i]].way != RT_WAY_RESIDENT);
+    for (int i = 0; i < v->p->nsteps; i++) {
+        const struct pl_step *s = &v->p->steps[i];
+#define X(name) \
+    if (s->a_##name >= 0) \
+        VF_TRY(check_way(v, s, s->a_##name));
+        PL_STEP_ARGS(X)
+#undef X
+    }
+    return true;
+}
+
 bool vf_pipeline_spec(struct vf *v)
 {
     const struct rt_pipeline *r = v->p->spec;
@@ -235,6 +271,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
     VF_CHECK(v, PIPELINE_FRONT, !r->front || fills_from_front(v, r));
     VF_TRY(check_ends(v));
+    VF_TRY(check_streamed(v));
     VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].sorted || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));
     return true;

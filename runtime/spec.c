@@ -325,6 +325,7 @@ NAME_FUNCTION(rt_tiering_text, enum rt_tiering, RT_TIERINGS)
 NAME_FUNCTION(rt_action_name, enum rt_action_kind, RT_ACTIONS)
 NAME_FUNCTION(rt_exchange_name, enum rt_exchange, RT_EXCHANGES)
 NAME_FUNCTION(rt_distribution_name, enum rt_distribution, RT_DISTRIBUTIONS)
+NAME_FUNCTION(rt_way_name, enum rt_way, RT_WAYS)
 
 uint64_t rt_fragment_begin(struct rt_fragment f, uint64_t rows)
 {
@@ -337,4 +338,35 @@ uint64_t rt_fragment_begin(struct rt_fragment f, uint64_t rows)
 uint64_t rt_fragment_end(struct rt_fragment f, uint64_t rows)
 {
     return rt_fragment_begin((struct rt_fragment){f.part + 1, f.parts}, rows);
+}
+
+/* ---- memory of tables ---------------------------------------------------------------------- */
+
+uint64_t rt_arg_bytes(const struct rt_arg *a)
+{
+    const struct fe_table *t = a->table;
+    uint64_t rows = (uint64_t)t->rows;
+    switch (a->kind) {
+    case RT_ARG_COL_DATA: return fe_column_bytes(&t->cols[a->column], t->rows);
+    case RT_ARG_COL_VALID: return (rows + 7) / 8;
+    case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
+    case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
+    case RT_ARG_DICT_OFFSETS: return ((uint64_t)t->cols[a->column].dict.n + 1) * 4;
+    case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.offsets[t->cols[a->column].dict.n];
+    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].range * 4;
+    case RT_ARG_FK_OFFSETS: return ((uint64_t)t->fks[a->index].parent->rows + 1) * 8;
+    case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].offsets[t->fks[a->index].parent->rows] * 4;
+#define T_ARG_MEMORY(...)
+#define T_ARG(id, ...) case RT_ARG_##id:
+#include "runtime/args.def"
+    case RT_ARG_KIND_COUNT: break;
+    }
+    HD_BUG("argument kind %d is no memory", (int)a->kind);
+}
+
+uint64_t rt_arg_row_bits(const struct rt_arg *a)
+{
+    HD_ASSERT(a->kind == RT_ARG_COL_DATA || a->kind == RT_ARG_COL_VALID);
+    const struct fe_table_column *c = &a->table->cols[a->column];
+    return a->kind == RT_ARG_COL_VALID ? 1 : c->bits ? (uint64_t)c->bits : (uint64_t)c->width * 8;
 }

@@ -300,9 +300,23 @@ enum rt_arg_group { RT_ARGS_PLAN, RT_ARGS_NUMBER, RT_ARGS_MEMORY, RT_ARGS_STATE 
 struct rt_scan {
     int pipeline, fk;
 };
+/* How kernels of a GPU come to memory of a table: X(id, name). */
+#define RT_WAYS(X) \
+    X(RESIDENT, "resident") /* a copy on the device, which stays between executions */ \
+    X(STREAMED, "streamed") /* every pipeline that reads it streams it (rt_pipeline.streamed) */ \
+    X(MAPPED, "mapped") /* page-locked memory of the host, read over the link, but by pipelines that stream it */
+enum rt_way {
+#define X(id, name) RT_WAY_##id,
+    RT_WAYS(X)
+#undef X
+};
+const char *rt_way_name(enum rt_way w);
+/* Chunks of a streamed pipeline that are on a device at once: one is read, one arrives, one is queued behind it. */
+enum { RT_STREAM_SLOTS = 3 };
 
 struct rt_arg {
     enum rt_arg_kind kind;
+    enum rt_way way; /* of memory of a table; RESIDENT: also of all else */
     enum rt_phys phys; /* of constants, bases */
     int word; /* first word in the args vector */
     const struct fe_table *table;
@@ -330,6 +344,10 @@ enum rt_arg_object rt_arg_object(enum rt_arg_kind k);
 enum rt_arg_group rt_arg_group(enum rt_arg_kind k);
 /* Words that it takes in the args vector. */
 int rt_arg_words(const struct rt_arg *a);
+/* Bytes of memory of a table (RT_ARGS_MEMORY) that the table has. */
+uint64_t rt_arg_bytes(const struct rt_arg *a);
+/* Bits of a row in it: of COL_DATA, COL_VALID. */
+uint64_t rt_arg_row_bits(const struct rt_arg *a);
 
 enum rt_source_kind {
     RT_SOURCE_TABLE, /* rows of a table */
@@ -463,6 +481,11 @@ struct rt_pipeline {
     int *writes;
     int nreads; /* finished states that it reads, its source's among them; each once */
     int *reads;
+    /* TABLE, on a GPU: arguments that are not on the device. Chunks of their rows are brought there, one after the other,
+     * and the kernel runs over each. All are COL_DATA or COL_VALID, read at the source's row alone. */
+    int nstreamed;
+    int *streamed;
+    uint64_t chunk_rows; /* a multiple of RT_FRAGMENT_ROWS */
     int ntouched; /* what it reads of tables: verified before the run */
     struct fe_table_part *touched;
 };

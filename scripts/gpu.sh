@@ -23,6 +23,8 @@
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   multi [N]  TPC-H at SF 10 on N GPUs (default: all; on a machine with one, two workers on it): rows of one GPU, and
 #              times of both, spread always and where the planner would
+#   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of
+#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; the nearest of
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
@@ -220,6 +222,15 @@ stage_multi() {
     step "multi-auto-$list" several "$list" auto
 }
 
+stage_stream() {
+    local sf memory
+    for sf in 10 100; do
+        memory=$((sf == 10 ? 1 : 8))G
+        step "stream-sf$sf" python3 tests/gpu/stream.py --heddle "$heddle" --db "$(database tpch "$sf")" \
+            --memory "$memory" tpch/plans/q*.json
+    done
+}
+
 # graph VERTICES EDGES: its path.
 graph() {
     local db=$data/graph-$1-$2
@@ -323,7 +334,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | multi | joins | operators | sql | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | multi | stream | joins | operators | sql | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

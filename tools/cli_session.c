@@ -13,6 +13,8 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     heddle_options_init(&o);
     o.threads = (int)cli_count(a, CLI_THREADS, 0);
     o.memory_limit = (uint64_t)cli_count(a, CLI_MEMORY, 0);
+    o.device_memory = (uint64_t)cli_count(a, CLI_DEVICE_MEMORY, 0);
+    o.pin = (uint64_t)cli_count(a, CLI_PIN, 0);
     o.backend = cli_text(a, CLI_BACKEND);
     o.devices = cli_text(a, CLI_DEVICE);
     o.no_mmap = cli_given(a, CLI_NO_MMAP);

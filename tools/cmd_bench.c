@@ -231,9 +231,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,       CLI_CLASS, CLI_QUERIES,    CLI_REPEAT,  CLI_OUT,     CLI_TIMEOUT,   CLI_BACKEND,   CLI_THREADS,
-    CLI_MEMORY,   CLI_TEMP,  CLI_TEMP_LIMIT, CLI_BALANCE, CLI_FWS,     CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_DEVICE,
-    CLI_NO_CACHE, CLI_TIER,  CLI_TRUST,      CLI_NO_MMAP, CLI_VERBOSE, CLI_HELP,
+    CLI_DB,       CLI_CLASS, CLI_QUERIES,    CLI_REPEAT,  CLI_OUT,           CLI_TIMEOUT,   CLI_BACKEND,   CLI_THREADS,
+    CLI_MEMORY,   CLI_TEMP,  CLI_TEMP_LIMIT, CLI_BALANCE, CLI_FWS,           CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_DEVICE,
+    CLI_NO_CACHE, CLI_TIER,  CLI_TRUST,      CLI_NO_MMAP, CLI_DEVICE_MEMORY, CLI_PIN,       CLI_VERBOSE,   CLI_HELP,
 };
 
 const struct cli_command cli_bench = {

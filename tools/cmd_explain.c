@@ -52,9 +52,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_DB,    CLI_DUMP,      CLI_FRAGMENTS, CLI_TIER,    CLI_PARAM,  CLI_BACKEND, CLI_BALANCE,
-    CLI_FWS,   CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_THREADS, CLI_MEMORY, CLI_TEMP,    CLI_TEMP_LIMIT,
-    CLI_TRUST, CLI_NO_MMAP,   CLI_DEVICE,    CLI_VERBOSE, CLI_HELP,
+    CLI_DB,    CLI_DUMP,      CLI_FRAGMENTS, CLI_TIER,          CLI_PARAM,   CLI_BACKEND, CLI_BALANCE,
+    CLI_FWS,   CLI_GPU_WARPS, CLI_GPU_BLOCK, CLI_THREADS,       CLI_MEMORY,  CLI_TEMP,    CLI_TEMP_LIMIT,
+    CLI_TRUST, CLI_NO_MMAP,   CLI_DEVICE,    CLI_DEVICE_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_explain = {

@@ -21,7 +21,8 @@ Params = Union[Mapping[str, Any], Sequence[Any], None]
 
 def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_limit: int = 0,
             backend: str | None = None, device: int | str | Sequence[int] = 0, cache_dir: str | None = None,
-            trust: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0) -> Connection:
+            trust: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0,
+            device_memory: int = 0, pin: int = 0) -> Connection:
     """Opens the database in a directory, or without a path an empty one in memory.
 
     `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
@@ -29,6 +30,8 @@ def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_l
     several, such as [0, 1], or "all", which run a query of backend "cuda" together where it gains. `cache_dir`: of
     compiled plans, "" for none. `trust`: files are not verified. `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
     nowhere; by default $TMPDIR or /var/tmp where there is a limit. `temp_limit`: bytes of it, 0 for what the disk has.
+    `device_memory`: bytes of a GPU's memory for columns and state, 0 for most of what is free; columns beyond it are
+    streamed. `pin`: bytes of page-locked memory for copies of these.
 
     >>> import heddle
     >>> con = heddle.connect()
@@ -36,18 +39,20 @@ def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_l
     []
     """
     return Connection(path, threads=threads, memory_limit=memory_limit, backend=backend, device=device,
-                      cache_dir=cache_dir, trust=trust, no_mmap=no_mmap, temp_dir=temp_dir, temp_limit=temp_limit)
+                      cache_dir=cache_dir, trust=trust, no_mmap=no_mmap, temp_dir=temp_dir, temp_limit=temp_limit,
+                      device_memory=device_memory, pin=pin)
 
 
 def new_context(threads=0, memory_limit=0, backend=None, device=0, cache_dir=None, no_mmap=False, temp_dir=None,
-                temp_limit=0) -> native.Owner:
+                temp_limit=0, device_memory=0, pin=0) -> native.Owner:
     """A heddle_context."""
     devices = device if isinstance(device, str) else None if isinstance(device, int) else ",".join(map(str, device))
     options = native.Options(struct_size=ctypes.sizeof(native.Options), threads=threads, memory_limit=memory_limit,
                              cache_dir=None if cache_dir is None else os.fsencode(cache_dir),
                              backend=backend.encode() if backend else None, device=0 if devices is not None else device,
                              devices=None if devices is None else devices.encode(), no_mmap=int(no_mmap),
-                             temp_dir=None if temp_dir is None else os.fsencode(temp_dir), temp_limit=temp_limit)
+                             temp_dir=None if temp_dir is None else os.fsencode(temp_dir), temp_limit=temp_limit,
+                             device_memory=device_memory, pin=pin)
     context = native.Owner(native.lib.heddle_context_free)
     native.call(native.lib.heddle_context_new, ctypes.byref(options), ctypes.byref(context.handle))
     return context

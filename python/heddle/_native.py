@@ -54,7 +54,8 @@ class Options(ctypes.Structure):
     """heddle_options"""
     _fields_ = [("struct_size", c_size_t), ("threads", c_int), ("memory_limit", c_uint64), ("cache_dir", c_char_p),
                 ("cache_limit", c_uint64), ("backend", c_char_p), ("device", c_int), ("no_mmap", c_int), ("temp_dir", c_char_p),
-                ("temp_limit", c_uint64), ("devices", c_char_p)]
+                ("temp_limit", c_uint64), ("devices", c_char_p),
+                ("device_memory", c_uint64), ("pin", c_uint64)]
 
 
 class StatementOptions(ctypes.Structure):

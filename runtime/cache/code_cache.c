@@ -61,6 +61,8 @@ void rt_code_cache_free(struct rt_code_cache *c)
 
 void rt_code_cache_quit(struct rt_code_cache *c)
 {
+    if (!c) /* it could not be made */
+        return;
     pthread_mutex_lock(&c->lock);
     for (struct rt_cached_code *m = c->list; m && !c->has_disk; m = m->next)
         rt_tiers_stop(m->tiers);

@@ -120,6 +120,8 @@ static void print_arg(struct hd_strbuf *out, const struct rt_spec *s, int i)
     size_t line = out->n;
     hd_strbuf_addf(out, "  w%d %s", a->word, rt_arg_kind_name(a->kind));
     print_object(out, a);
+    if (a->way != RT_WAY_RESIDENT)
+        hd_strbuf_addf(out, ", %s", rt_way_name(a->way));
     hd_show_end_line(out, line);
 }
 
@@ -139,6 +141,10 @@ static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i
     for (int l = 0; l < RT_MAX_LEVELS; l++)
         if (p->level_entry[l])
             hd_strbuf_addf(out, ", level %d %s", l, p->level_entry[l]);
+    for (int k = 0; k < p->nstreamed; k++)
+        hd_strbuf_addf(out, "%s w%d", k ? "," : ", streams", s->args[p->streamed[k]].word);
+    if (p->nstreamed)
+        hd_strbuf_addf(out, " by %llu rows", (unsigned long long)p->chunk_rows);
     hd_strbuf_addf(out, " %s", p->path ? p->path : "");
     hd_show_end_line(out, line);
 }

@@ -23,6 +23,7 @@ struct rt_kernel_stats {
     int blocks, warps_per_block;
     double occupancy; /* resident warps of those that a multiprocessor can hold */
     double kernel_ms; /* by the device's clock, all launches */
+    uint64_t chunks, streamed_bytes; /* of the source, that came from the host while it ran */
     enum rt_balance balance;
     uint64_t donations;   /* pieces of work that moved between warps */
     /* With profile (section 8.1 of the paper): */

@@ -54,6 +54,7 @@ static void drop_all(struct rt_gpu *g)
     g->life++;
     drop_landing(g);
     rt_gpu_residents_clear(g);
+    rt_gpu_host_clear(g);
     rt_gpu_pool_clear(g->pool);
     rt_gpu_modules_clear(g);
 }
@@ -139,6 +140,7 @@ void rt_gpu_forget(struct rt_gpu *g, uint64_t table_id)
 {
     rt_gpu_enter(g);
     rt_gpu_residents_forget(g, table_id);
+    rt_gpu_host_forget(g, table_id);
     rt_gpu_leave(g);
 }
 
@@ -152,6 +154,11 @@ int rt_gpu_wait(struct rt_gpu *g, void *event, struct hd_err *err)
 }
 
 /* ---- opening --------------------------------------------------------------------------- */
+
+uint64_t rt_gpu_memory(const struct rt_gpu *g)
+{
+    return rt_gpu_pool_budget(g->pool);
+}
 
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g)
 {
@@ -175,6 +182,7 @@ static int fill(struct rt_gpu *g, const struct rt_gpu_options *o, struct hd_err 
     uint64_t budget = o->memory ? HD_MIN(o->memory, max) : max;
     HD_TRY(rt_gpu_pool_new(g->d, budget, o->direct_memory, &g->pool, err));
     HD_TRY(rt_gpu_residents_new(g, err));
+    HD_TRY(rt_gpu_host_new(g, o->pin, err));
     return rt_gpu_modules_new(g, o, err);
 }
 
@@ -205,6 +213,7 @@ void rt_gpu_close(struct rt_gpu *g)
     rt_gpu_enter(g);
     drop_landing(g);
     rt_gpu_residents_free(g);
+    rt_gpu_host_free(g);
     rt_gpu_pool_free(g->pool);
     rt_gpu_modules_free(g);
     step_out(g);

@@ -20,6 +20,7 @@ struct rt_gpu_options {
     const char *cache_dir; /* of compiled code; NULL: nothing on disk */
     uint64_t cache_limit;
     uint64_t memory;       /* bytes of device memory in all; 0: most of what is free */
+    uint64_t pin;          /* bytes of page-locked host memory for copies of columns that are streamed; 0: none */
     bool direct_memory;    /* every piece is an allocation of its own, to the byte, for memory
                               checkers */
 };
@@ -28,6 +29,8 @@ int rt_gpu_open(struct rt_device *d, struct rt_compiler *c, const struct rt_gpu_
                 struct hd_err *err);
 void rt_gpu_close(struct rt_gpu *g); /* NULL is fine. No code may be in use */
 const struct rt_device *rt_gpu_device(const struct rt_gpu *g);
+/* Bytes of device memory that it uses at most. */
+uint64_t rt_gpu_memory(const struct rt_gpu *g);
 /* The compiler's (compiler.h). */
 const char *rt_gpu_compiler_trouble(const struct rt_gpu *g);
 /* Bytes of device memory that there are for all that is kept on it and for executions. */
@@ -66,7 +69,7 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fi
 struct rt_gpu_ready {
     enum rt_cached code; /* the least of its sources, fixed kernels among them; RT_COMPILED: it is to be compiled */
     uint64_t upload;     /* bytes of tables that it reads and that are not there */
-    bool fits;           /* all that it reads of tables does */
+    bool fits;           /* what it reads of tables has room, chunks of what is streamed too; nothing is mapped */
 };
 /* Bytes of all that it reads of tables. */
 uint64_t rt_gpu_table_bytes(const struct rt_spec *spec);

@@ -107,6 +107,20 @@ static int upload_constants(struct rt_gpu_exec *x, struct hd_strbuf *b, struct h
 
 /* ---- what stays the same throughout the execution --------------------------------------- */
 
+static int put_memory(struct rt_gpu_exec *x, const struct rt_arg *a, uint64_t *w, struct hd_err *err)
+{
+    const unsigned char *p = NULL;
+    switch (a->way) {
+    case RT_WAY_RESIDENT: return rt_gpu_resident_rows(x->g, a, rt_arg_rows(x->spec, a), w, err);
+    case RT_WAY_STREAMED: *w = 0; return 0; /* gpu_stream.c */
+    case RT_WAY_MAPPED:
+        HD_TRY(rt_gpu_host_copy(x->g, a, true, x->o, &p, err));
+        *w = (uint64_t)(uintptr_t)p;
+        return 0;
+    }
+    HD_BUG("way %d", (int)a->way);
+}
+
 static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_err *err)
 {
     uint64_t *w = x->words + a->word;
@@ -116,7 +130,7 @@ static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_er
             rt_arg_constant(a, w);
         return 0;
     case RT_ARGS_NUMBER: rt_arg_number(a, w); return 0;
-    case RT_ARGS_MEMORY: return rt_gpu_resident_rows(x->g, a, rt_arg_rows(x->spec, a), w, err);
+    case RT_ARGS_MEMORY: return put_memory(x, a, w, err);
     case RT_ARGS_STATE: return 0; /* rt_gpu_args_resolve */
     }
     HD_BUG("argument kind %d", (int)a->kind);

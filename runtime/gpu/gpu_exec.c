@@ -2,6 +2,7 @@
 #include "runtime/base/guard.h"
 #include "runtime/exec/touch.h"
 #include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_stream.h"
 #include "runtime/gpu/gpu_timeline.h"
 
 static int check_cancelled(struct rt_gpu_exec *x, struct hd_err *err)
@@ -68,6 +69,7 @@ static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
 {
     double start = rt_gpu_now_ms();
     rt_gpu_residents_begin(x->g);
+    rt_gpu_host_begin(x->g);
     HD_TRY(rt_touch_columns(x->spec, x->o->thread_pool, x->o->threads, is_cancelled, x, err));
     HD_TRY(check_cancelled(x, err));
     HD_TRY(rt_gpu_args_columns(x, err));
@@ -262,6 +264,7 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_release(x, &x->constants);
     rt_gpu_release(x, &x->scratch);
     rt_gpu_release(x, &x->counters);
+    rt_gpu_release(x, &x->chunks);
     rt_gpu_release(x, &x->far_words);
     for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
         rt_gpu_release(x, &t->piece);
@@ -276,6 +279,7 @@ static void release_all(struct team *t)
 {
     for (int i = 0; i < t->n; i++) {
         step_in(&t->x[i]);
+        rt_gpu_stream_close(t->x[i].stream);
         t->x[i].d->ops->sync(t->x[i].d, NULL);
         step_out(&t->x[i]);
     }

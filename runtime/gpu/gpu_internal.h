@@ -14,6 +14,9 @@
  *   gpu_known.c    what the cache remembers of a device that is not open
  *   gpu_ready.c    what of a program is on the device, and bringing it there before it runs
  *   gpu_resident.c columns on the device, shared by executions, evicted when memory is short
+ *   gpu_host.c     page-locked memory of the host: copies of columns, what chunks are staged in
+ *   gpu_copy.c     copies to it, by several threads
+ *   gpu_stream.c   scans of columns that are not on the device, chunk by chunk
  *   gpu_pool.c     device memory that is kept for the next who asks
  *   gpu_memory.c   an execution's memory, of the pool, accounted against its limit
  *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
@@ -41,6 +44,8 @@ struct rt_piece {
 
 struct rt_gpu_pool; /* gpu_pool.c */
 struct rt_gpu_residents;
+struct rt_gpu_host;
+struct rt_gpu_stream;
 struct rt_gpu_modules;
 struct rt_gpu_module;
 
@@ -50,6 +55,7 @@ struct rt_gpu {
     pthread_mutex_t lock; /* all but compiling: one thread uses the device */
     struct rt_gpu_pool *pool;
     struct rt_gpu_residents *residents;
+    struct rt_gpu_host *host;
     struct rt_gpu_modules *modules;
     void *landing; /* page-locked: outcomes of launches on the host (gpu_outcome.c); NULL: not yet */
     _Atomic int compiling; /* programs whose code is being compiled */
@@ -139,6 +145,8 @@ struct rt_gpu_exec {
     struct rt_gpu_outcomes outcomes;
     struct rt_piece scratch; /* what a launch needs besides, cleared before each */
     struct rt_piece counters;
+    struct rt_piece chunks; /* of pipelines that stream */
+    struct rt_gpu_stream *stream; /* what the running pipeline streams; NULL: nothing */
     struct rt_piece far_words; /* the args vector on the device, for kernels that want it there */
     struct rt_gpu_strings *strings; /* made by kernels; they live as long as the execution */
     const char *queued; /* what was queued first since something was waited for; NULL: nothing */
@@ -168,6 +176,18 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 
 /* ---- columns on the device (gpu_resident.c) -------------------------------------------- */
 
+/* A part of a table, by the table's number, which is never used again in a process. */
+struct rt_part_key {
+    uint64_t table;
+    enum rt_arg_kind kind;
+    int part; /* column, key index or foreign key */
+};
+struct rt_part_key rt_part_key_of(const struct rt_arg *a);
+static inline bool rt_part_key_equal(struct rt_part_key a, struct rt_part_key b)
+{
+    return a.table == b.table && a.kind == b.kind && a.part == b.part;
+}
+
 int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err);
 void rt_gpu_residents_free(struct rt_gpu *g);
 void rt_gpu_residents_clear(struct rt_gpu *g);
@@ -187,7 +207,23 @@ uint64_t rt_gpu_resident_bytes(const struct rt_arg *a);
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a);
 /* Uploads the part if it is not there, unless something else would have to go: then room is false. */
 int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err);
-/* Frees the least recently used ones, at least n bytes. False: there are not as many. */
+
+/* ---- page-locked memory of the host (gpu_host.c) ------------------------------------------ */
+
+/* pin: bytes that copies for streaming may take, 0: there are none such. */
+int rt_gpu_host_new(struct rt_gpu *g, uint64_t pin, struct hd_err *err);
+void rt_gpu_host_free(struct rt_gpu *g);
+void rt_gpu_host_clear(struct rt_gpu *g);
+void rt_gpu_host_forget(struct rt_gpu *g, uint64_t table_id);
+void rt_gpu_host_begin(struct rt_gpu *g); /* an execution: what it uses is not evicted */
+/* The page-locked copy of a part, with what rt_gpu_resident_bytes has behind it, made if it is not there: wanted in any
+ * case, else as far as there is room for copies. Kernels may read it by its address. *out NULL: there is none. */
+int rt_gpu_host_copy(struct rt_gpu *g, const struct rt_arg *a, bool wanted, const struct rt_gpu_run_options *o,
+                     const unsigned char **out, struct hd_err *err);
+/* n bytes to stage chunks in, until the next call. */
+int rt_gpu_staging(struct rt_gpu *g, size_t n, unsigned char **p, struct hd_err *err);
+
+/* Frees the least recently used columns on the device, at least n bytes. False: there are not as many. */
 bool rt_gpu_evict(struct rt_gpu *g, size_t n);
 
 /* ---- code (gpu_modules.c, gpu_code.c) -------------------------------------------------- */

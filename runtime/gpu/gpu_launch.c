@@ -7,6 +7,7 @@
 #include "runtime/exec/source.h"
 #include "runtime/gpu/gpu_balance.h"
 #include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_stream.h"
 #include "runtime/gpu/gpu_timeline.h"
 #include "runtime/store/store_column.h"
 
@@ -251,7 +252,7 @@ static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strin
 static bool is_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
-    return x->spec->ndevices == 1 && !x->o->profile && !r->k->unit->makes_strings && !r->k->unit->may_fail &&
+    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings && !r->k->unit->may_fail &&
            !rt_state_has_cursor(x->state[r->sink].s);
 }
 
@@ -382,7 +383,8 @@ static int prepare_states(const struct run *r, struct hd_err *err)
     return rt_gpu_span_end(x, span, err);
 }
 
-static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+/* Rows that are on the device. */
+static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
     struct rt_outcome out;
@@ -404,6 +406,26 @@ static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_
     keep_heap(&r);
     record_kernel(&r);
     return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+}
+
+static int run_chunks(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    uint64_t n = rows;
+    int rc = rt_gpu_stream_open(x, &x->spec->pipelines[pipeline], first, rows, &x->stream, err);
+    while (rc == 0 && n > 0) {
+        rc = rt_gpu_stream_next(x->stream, &first, &n, err);
+        if (rc == 0 && n > 0)
+            rc = run_there(x, pipeline, first, n, err);
+    }
+    rt_gpu_stream_close(x->stream);
+    x->stream = NULL;
+    return rc;
+}
+
+static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    bool streams = x->spec->pipelines[pipeline].nstreamed && rows > 0;
+    return streams ? run_chunks(x, pipeline, first, rows, err) : run_there(x, pipeline, first, rows, err);
 }
 
 /* ---- rows in the order of a bounded state ------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* What of a program is on the device before it runs, and bringing it there. */
 #include "runtime/gpu/gpu_modules.h"
 #include "runtime/gpu/gpu_sources.h"
+#include "runtime/gpu/gpu_stream.h"
 #include "runtime/spec.h"
 
 /* Who looks does not wait for the execution of another query. */
@@ -31,11 +32,32 @@ uint64_t rt_gpu_table_bytes(const struct rt_spec *spec)
     return all;
 }
 
+/* What is not resident crosses the link in any case. */
 static uint64_t missing_bytes(struct rt_gpu *g, const struct rt_spec *spec)
 {
     uint64_t all = 0;
     for (int i = 0; i < spec->nargs; i++)
-        if (is_of_table(&spec->args[i]) && !rt_gpu_is_resident(g, &spec->args[i]))
+        if (is_of_table(&spec->args[i]) &&
+            (spec->args[i].way != RT_WAY_RESIDENT || !rt_gpu_is_resident(g, &spec->args[i])))
+            all += rt_gpu_resident_bytes(&spec->args[i]);
+    return all;
+}
+
+/* At random, which the model of the choice does not price. */
+static bool reads_over_link(const struct rt_spec *spec)
+{
+    for (int i = 0; i < spec->nargs; i++)
+        if (spec->args[i].way == RT_WAY_MAPPED)
+            return true;
+    return false;
+}
+
+/* Of the device's memory, whatever the states take. */
+static uint64_t kept_bytes(const struct rt_spec *spec)
+{
+    uint64_t all = rt_gpu_stream_bytes(spec);
+    for (int i = 0; i < spec->nargs; i++)
+        if (is_of_table(&spec->args[i]) && spec->args[i].way == RT_WAY_RESIDENT)
             all += rt_gpu_resident_bytes(&spec->args[i]);
     return all;
 }
@@ -48,7 +70,7 @@ bool rt_gpu_look(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_u
     if (ok) {
         out->code = where(g, spec, &sources);
         out->upload = missing_bytes(g, spec);
-        out->fits = rt_gpu_table_bytes(spec) < rt_gpu_pool_budget(g->pool);
+        out->fits = !reads_over_link(spec) && kept_bytes(spec) < rt_gpu_pool_budget(g->pool);
         pthread_mutex_unlock(&g->lock);
     }
     rt_gpu_sources_release(&sources);

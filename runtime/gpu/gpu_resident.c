@@ -1,19 +1,13 @@
-/* Parts of tables on the device. They are found by the table's number, which is never used again
- * in a process, so an address that comes back after a table is gone means nothing. */
+/* Parts of tables on the device. They are found by the table's number, so an address that comes back after a table is
+ * gone means nothing. */
 #include <stdlib.h>
 
 #include "runtime/base/fault.h"
 #include "runtime/exec/arg_values.h"
 #include "runtime/gpu/gpu_internal.h"
 
-struct key {
-    uint64_t table;
-    enum rt_arg_kind kind;
-    int part; /* column, key index or foreign key */
-};
-
 struct resident {
-    struct key key;
+    struct rt_part_key key;
     struct rt_source_rows rows; /* of the part that are there */
     struct rt_piece piece;
     uint64_t used; /* number of the execution that used it last */
@@ -102,29 +96,6 @@ struct part {
     struct rt_source_rows rows;
 };
 
-/* Bytes of an argument's memory, which the table has. */
-static uint64_t part_bytes(const struct rt_arg *a)
-{
-    const struct fe_table *t = a->table;
-    uint64_t rows = (uint64_t)t->rows;
-    switch (a->kind) {
-    case RT_ARG_COL_DATA: return fe_column_bytes(&t->cols[a->column], t->rows);
-    case RT_ARG_COL_VALID: return (rows + 7) / 8;
-    case RT_ARG_COL_TEXT_BASE: return (rows + (1u << FE_TEXT_BLOCK_SHIFT) - 1) >> FE_TEXT_BLOCK_SHIFT << 3;
-    case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
-    case RT_ARG_DICT_OFFSETS: return ((uint64_t)t->cols[a->column].dict.n + 1) * 4;
-    case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.offsets[t->cols[a->column].dict.n];
-    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].range * 4;
-    case RT_ARG_FK_OFFSETS: return ((uint64_t)t->fks[a->index].parent->rows + 1) * 8;
-    case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].offsets[t->fks[a->index].parent->rows] * 4;
-#define T_ARG_MEMORY(...)
-#define T_ARG(id, ...) case RT_ARG_##id:
-#include "runtime/args.def"
-    case RT_ARG_KIND_COUNT: break;
-    }
-    HD_BUG("argument kind %d is no memory", (int)a->kind);
-}
-
 /* Where the text of a row begins. */
 static uint64_t text_begin(const struct fe_column_data *at, uint64_t row)
 {
@@ -182,13 +153,13 @@ static struct part part_of(const struct rt_arg *a, struct rt_source_rows rows)
     if (!part.p)
         return part;
     bool whole = !has_slices(a) || rows.end == UINT64_MAX;
-    uint64_t end = whole ? part_bytes(a) : row_begin(a, rows.end), padded = end;
+    uint64_t end = whole ? rt_arg_bytes(a) : row_begin(a, rows.end), padded = end;
     if (a->kind == RT_ARG_COL_DATA && whole) /* a lane reads as many rows at once, beyond the last too */
         padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     if (a->kind == RT_ARG_COL_DATA && !whole && a->table->cols[a->column].bits)
         padded = end += FE_PACKED_BEYOND;
     if (a->kind == RT_ARG_COL_TEXT_BYTES && !whole)
-        padded = end = HD_MIN(end + TEXT_ALIGN, part_bytes(a));
+        padded = end = HD_MIN(end + TEXT_ALIGN, rt_arg_bytes(a));
     part.before = has_slices(a) && rows.begin ? row_begin(a, rows.begin) : 0;
     part.p = (const char *)part.p + part.before;
     part.n = end - part.before;
@@ -204,26 +175,21 @@ static bool of_column(enum rt_arg_kind k)
 
 /* ---- finding and uploading ------------------------------------------------------------- */
 
-static bool same_key(struct key a, struct key b)
-{
-    return a.table == b.table && a.kind == b.kind && a.part == b.part;
-}
-
 /* One with all of those rows. */
-static struct resident *find(struct rt_gpu_residents *r, struct key k, struct rt_source_rows rows)
+static struct resident *find(struct rt_gpu_residents *r, struct rt_part_key k, struct rt_source_rows rows)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (same_key(r->v[i].key, k) && r->v[i].rows.begin <= rows.begin && r->v[i].rows.end >= rows.end)
+        if (rt_part_key_equal(r->v[i].key, k) && r->v[i].rows.begin <= rows.begin && r->v[i].rows.end >= rows.end)
             return &r->v[i];
     return NULL;
 }
 
 /* Slices that are not enough go, unless the present execution reads them; the one that comes has their rows, too. */
-static struct rt_source_rows take_over(struct rt_gpu *g, struct key k, struct rt_source_rows rows)
+static struct rt_source_rows take_over(struct rt_gpu *g, struct rt_part_key k, struct rt_source_rows rows)
 {
     struct rt_gpu_residents *r = g->residents;
     for (size_t i = r->n; i-- > 0;) {
-        if (!same_key(r->v[i].key, k) || r->v[i].used == r->now)
+        if (!rt_part_key_equal(r->v[i].key, k) || r->v[i].used == r->now)
             continue;
         rows.begin = HD_MIN(rows.begin, r->v[i].rows.begin);
         rows.end = HD_MAX(rows.end, r->v[i].rows.end);
@@ -232,7 +198,7 @@ static struct rt_source_rows take_over(struct rt_gpu *g, struct key k, struct rt
     return rows;
 }
 
-static struct resident *add(struct rt_gpu_residents *r, struct key k)
+static struct resident *add(struct rt_gpu_residents *r, struct rt_part_key k)
 {
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 64;
@@ -271,8 +237,8 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
 }
 
 /* The piece becomes the part's, or is given back. */
-static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct key key, struct resident **out,
-                struct hd_err *err)
+static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struct rt_part_key key,
+                struct resident **out, struct hd_err *err)
 {
     *out = NULL;
     if (fill(g, &piece, &part, err) == 0) {
@@ -289,8 +255,8 @@ static int keep(struct rt_gpu *g, struct rt_piece piece, struct part part, struc
     return 0;
 }
 
-static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct key key, struct resident **out,
-                  struct hd_err *err)
+static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, struct rt_part_key key,
+                  struct resident **out, struct hd_err *err)
 {
     struct rt_piece piece;
     while (!rt_gpu_pool_alloc(g->pool, (size_t)part.padded, &piece))
@@ -299,9 +265,9 @@ static int upload(struct rt_gpu *g, const struct rt_arg *a, struct part part, st
     return keep(g, piece, part, key, out, err);
 }
 
-static struct key key_of(const struct rt_arg *a)
+struct rt_part_key rt_part_key_of(const struct rt_arg *a)
 {
-    return (struct key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
+    return (struct rt_part_key){a->table->id, a->kind, of_column(a->kind) ? a->column : a->index};
 }
 
 /* Columns of a table of the device are there, and not ours; dictionaries are the host's. */
@@ -314,7 +280,7 @@ int rt_gpu_resident_rows(struct rt_gpu *g, const struct rt_arg *a, struct rt_sou
                          struct hd_err *err)
 {
     struct rt_source_rows rows = slice_rows(a, read);
-    struct key key = key_of(a);
+    struct rt_part_key key = rt_part_key_of(a);
     *address = 0;
     if (!rt_arg_memory(a))
         return 0;
@@ -345,7 +311,7 @@ uint64_t rt_gpu_resident_bytes(const struct rt_arg *a)
 
 bool rt_gpu_is_resident(struct rt_gpu *g, const struct rt_arg *a)
 {
-    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, key_of(a), ALL_ROWS);
+    return rt_gpu_resident_bytes(a) == 0 || find(g->residents, rt_part_key_of(a), ALL_ROWS);
 }
 
 int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, struct hd_err *err)
@@ -354,5 +320,5 @@ int rt_gpu_resident_fetch(struct rt_gpu *g, const struct rt_arg *a, bool *room, 
     struct rt_piece piece;
     bool there = rt_gpu_is_resident(g, a);
     *room = there || rt_gpu_pool_alloc(g->pool, (size_t)rt_gpu_resident_bytes(a), &piece);
-    return there || !*room ? 0 : keep(g, piece, part_of(a, ALL_ROWS), key_of(a), &r, err);
+    return there || !*room ? 0 : keep(g, piece, part_of(a, ALL_ROWS), rt_part_key_of(a), &r, err);
 }
