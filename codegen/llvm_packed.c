@@ -70,9 +70,11 @@ static LLVMValueRef load_packed_lanes(struct cg_fn *f, const struct pl_step *s, 
             groups[g] = joined(f, groups[2 * g], groups[2 * g + 1]);
     for (int k = 0; k < PL_CPU_VECTOR_ROWS; k++)
         places[k] = LLVMConstInt(t, (unsigned)(k * c->bits % 8), false);
-    LLVMValueRef begin = cg_splat(f, f->b, l_trunc(f, l_and(f, at, l_i64(f, 7)), t), LLVMVectorType(t, PL_CPU_VECTOR_ROWS));
+    LLVMValueRef begin =
+        cg_splat(f, f->b, l_trunc(f, l_and(f, at, l_i64(f, 7)), t), LLVMVectorType(t, PL_CPU_VECTOR_ROWS));
     LLVMValueRef shift = l_add(f, LLVMConstVector(places, PL_CPU_VECTOR_ROWS), begin);
-    LLVMValueRef mask = cg_splat(f, f->b, LLVMConstInt(t, ((uint64_t)1 << c->bits) - 1, false), LLVMVectorType(t, PL_CPU_VECTOR_ROWS));
+    LLVMValueRef mask =
+        cg_splat(f, f->b, LLVMConstInt(t, ((uint64_t)1 << c->bits) - 1, false), LLVMVectorType(t, PL_CPU_VECTOR_ROWS));
     return l_and(f, l_lshr(f, groups[0], shift), mask);
 }
 

@@ -36,25 +36,25 @@ struct fe_dict {
 };
 
 struct fe_facts {
-    bool known;             /* false: only `nulls` may be used (registered tables) */
-    int64_t nulls;          /* -1 unknown */
-    bool has_range;         /* min and max hold: ints, scaled decimals, dates, bools, codes */
-    hd_i128 min, max;       /* of non-NULL logical values; dict: codes */
-    int64_t distinct;       /* -1 unknown */
+    bool known; /* false: only `nulls` may be used (registered tables) */
+    int64_t nulls; /* -1 unknown */
+    bool has_range; /* min and max hold: ints, scaled decimals, dates, bools, codes */
+    hd_i128 min, max; /* of non-NULL logical values; dict: codes */
+    int64_t distinct; /* -1 unknown */
     bool distinct_exact;
-    bool unique;            /* no duplicates among non-NULL values */
-    bool dense;             /* unique and max - min + 1 <= 8 * rows: worth a direct array */
-    bool sorted;            /* ascending in row order, no NULLs */
-    bool clustered;         /* equal values are adjacent (implied by sorted) */
-    int64_t max_mult;       /* rows of the most frequent value; -1 unknown */
+    bool unique; /* no duplicates among non-NULL values */
+    bool dense; /* unique and max - min + 1 <= 8 * rows: worth a direct array */
+    bool sorted; /* ascending in row order, no NULLs */
+    bool clustered; /* equal values are adjacent (implied by sorted) */
+    int64_t max_mult; /* rows of the most frequent value; -1 unknown */
 };
 
 /* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
 struct fe_column_data {
-    const void *data;         /* INT, F64, F32, DICT: rows * width, or packed; TEXT: uint32 ends, rows of them:
+    const void *data; /* INT, F64, F32, DICT: rows * width, or packed; TEXT: uint32 ends, rows of them:
                                  string r spans [start, end) of its block's base, where start
                                  is 0 for a block's first row, else the previous end */
-    const uint8_t *validity;  /* bitmap, lowest bit first, 1 = valid; NULL: no NULLs */
+    const uint8_t *validity; /* bitmap, lowest bit first, 1 = valid; NULL: no NULLs */
     const uint64_t *text_base; /* TEXT: one per block */
     const char *text_bytes;
     uint64_t text_size;
@@ -65,12 +65,12 @@ struct fe_table_column {
     struct hd_type type;
     bool nullable; /* declared */
     enum fe_storage storage;
-    int width;             /* bytes of a stored value; of a packed one, that would hold it with a sign */
-    int bits;              /* INT, DICT: 1 .. FE_BITS_MAX of a stored value, packed; 0: it has whole bytes */
-    bool pack;             /* of a schema: it is to be packed where that takes less */
-    hd_i128 base, factor;  /* INT */
+    int width; /* bytes of a stored value; of a packed one, that would hold it with a sign */
+    int bits; /* INT, DICT: 1 .. FE_BITS_MAX of a stored value, packed; 0: it has whole bytes */
+    bool pack; /* of a schema: it is to be packed where that takes less */
+    hd_i128 base, factor; /* INT */
     struct fe_facts facts;
-    struct fe_dict dict;   /* DICT */
+    struct fe_dict dict; /* DICT */
     struct fe_column_data at;
 };
 
@@ -93,10 +93,10 @@ struct fe_key_index {
  * no index. */
 struct fe_foreign_key {
     int n_columns;
-    const int *columns;        /* of the child table */
+    const int *columns; /* of the child table */
     const struct fe_table *parent;
     const int *parent_columns;
-    const uint64_t *offsets;   /* parent rows + 1, or NULL: no index */
+    const uint64_t *offsets; /* parent rows + 1, or NULL: no index */
     const uint32_t *child_rows;
     int64_t max_children;
 };
@@ -170,11 +170,11 @@ struct fe_catalog_doc {
      * index into files, -1 none. */
     struct fe_column_files {
         int data, validity, text_base, text_bytes, dict_offsets, dict_bytes;
-    } **column_files;              /* [table][column] */
-    int **keyidx_files;            /* [table][k] */
+    } **column_files; /* [table][column] */
+    int **keyidx_files; /* [table][k] */
     struct fe_fk_files {
         int offsets, child_rows;
-    } **fk_files;                  /* [table][k] */
+    } **fk_files; /* [table][k] */
 };
 int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, struct fe_catalog_doc **out,
                     struct hd_err *err);
@@ -189,7 +189,7 @@ struct fe_text_format {
 struct fe_schema_table {
     struct fe_table table; /* storage and facts empty */
     struct fe_text_format format;
-    int64_t rows;          /* declared, -1 not */
+    int64_t rows; /* declared, -1 not */
     const char *path;
 };
 struct fe_schema {

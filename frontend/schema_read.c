@@ -246,7 +246,8 @@ static int read_columns(const struct fe_json *v, bool pack, struct fe_table *t)
     return fe_check_column_names(&list, t);
 }
 
-static int read_table(const struct fe_json *v, const struct fe_text_format *common, bool pack, struct fe_schema_table *t)
+static int read_table(const struct fe_json *v, const struct fe_text_format *common, bool pack,
+                      struct fe_schema_table *t)
 {
     struct fe_json m;
     HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys", "format", NULL));

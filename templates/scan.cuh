@@ -34,8 +34,7 @@ struct hdd_scan {
     u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : tile(0), tile_end(0), exhausted(false), first(0), alive(0), left(0), nleft(0),
-          pending(0)
+        : tile(0), tile_end(0), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
     {
         exhausted = run.warp() >= run.launch.scan_warps;
     }
@@ -78,8 +77,7 @@ struct hdd_scan {
     HDD_MEMBER u32 pop(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
-        const u32 mine = hdd_popc(alive), upto = hdd_warp_prefix_sum(mine),
-                  before = upto - mine;
+        const u32 mine = hdd_popc(alive), upto = hdd_warp_prefix_sum(mine), before = upto - mine;
         const u32 j = lane - nleft; // of the tile's survivors; wraps for lanes with a left row
         const u32 owner = hdd_owner(upto, j);
         const u32 mask = hdd_shuffle(alive, owner), skip = hdd_shuffle(before, owner);

@@ -172,8 +172,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE, CLI_OUT,  CLI_COLUMNS, CLI_PACK, CLI_TBL,    CLI_CHUNK,   CLI_TABLES, CLI_VERTICES,
-    CLI_EDGES, CLI_SEED, CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK,    CLI_TBL,    CLI_CHUNK,   CLI_TABLES,
+    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {

@@ -314,7 +314,7 @@ int rt_gpu_columns_gather(struct rt_gpu *g, struct rt_gpu_columns *const *parts,
     for (int k = 0; k < n; k++)
         rows += parts[k]->n;
     HD_TRY(rt_gpu_begin(g, stop, err));
-    struct gatherer m = {g, new_columns(g, parts[0]->ncolumns, rows), parts, n};
+    struct gatherer m = {g, rt_gpu_columns_new(g, parts[0]->ncolumns, rows), parts, n};
     int rc = m.c ? gather_columns(&m, width, err) : HD_FAIL(err, RESOURCE, NULL, "out of memory");
     if (rc == 0) {
         *out = m.c;

@@ -252,8 +252,8 @@ static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strin
 static bool is_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
-    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings && !r->k->unit->may_fail &&
-           !rt_state_has_cursor(x->state[r->sink].s);
+    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings &&
+           !r->k->unit->may_fail && !rt_state_has_cursor(x->state[r->sink].s);
 }
 
 static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd_err *err)

@@ -155,7 +155,8 @@ static struct part part_of(const struct rt_arg *a, struct rt_source_rows rows)
     bool whole = !has_slices(a) || rows.end == UINT64_MAX;
     uint64_t end = whole ? rt_arg_bytes(a) : row_begin(a, rows.end), padded = end;
     if (a->kind == RT_ARG_COL_DATA && whole) /* a lane reads as many rows at once, beyond the last too */
-        padded = fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
+        padded =
+            fe_column_bytes(&a->table->cols[a->column], (int64_t)hd_align_up((size_t)a->table->rows, HDD_LANE_ROWS));
     if (a->kind == RT_ARG_COL_DATA && !whole && a->table->cols[a->column].bits)
         padded = end += FE_PACKED_BEYOND;
     if (a->kind == RT_ARG_COL_TEXT_BYTES && !whole)

@@ -65,7 +65,8 @@ static void pack_int(struct fe_table_column *col, hd_i128 min, hd_i128 max, uint
     hd_u128 range = (hd_u128)max - (hd_u128)min;
     if (!col->pack || range > UINT64_MAX)
         return;
-    uint64_t factor = step > 1 && step <= MAX_FACTOR && bits_of((uint64_t)range / step) < bits_of((uint64_t)range) ? step : 1;
+    uint64_t factor =
+        step > 1 && step <= MAX_FACTOR && bits_of((uint64_t)range / step) < bits_of((uint64_t)range) ? step : 1;
     int bits = bits_of((uint64_t)range / factor);
     if (bits >= 8 * col->width || bits > FE_BITS_MAX)
         return;

@@ -65,8 +65,8 @@ static int count_devices(void)
     return text ? atoi(text) : 4;
 }
 
-static int open_emulator(int number, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED,
-                         struct rt_device **d, struct rt_compiler **c, struct hd_err *err)
+static int open_emulator(int number, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED, struct rt_device **d,
+                         struct rt_compiler **c, struct hd_err *err)
 {
     struct sim_device_options o;
     const char *seed = getenv("HEDDLE_SIMT_SEED"), *size = getenv("HEDDLE_SIMT_SIZE");

@@ -14,13 +14,14 @@
 #include "runtime/store/store_file.h"
 #include "runtime/store/store_sum.h"
 
-static const char schema[] = "{\"packed\":true,\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
-                             "\"s\","
-                             "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
-                             "\"f\","
-                             "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_"
-                             "keys\":"
-                             "[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}";
+static const char schema[] =
+    "{\"packed\":true,\"tables\":[{\"name\":\"p\",\"columns\":[{\"name\":\"k\",\"type\":\"int64\"},{\"name\":"
+    "\"s\","
+    "\"type\":\"string\"}],\"primary_key\":[\"k\"]},{\"name\":\"c\",\"columns\":[{\"name\":"
+    "\"f\","
+    "\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"string\",\"nullable\":true}],\"foreign_"
+    "keys\":"
+    "[{\"columns\":[\"f\"],\"table\":\"p\",\"references\":[\"k\"]}]}]}";
 
 enum { PARENTS = 6000, CHILDREN = 9000 };
 

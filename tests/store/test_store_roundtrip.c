@@ -412,12 +412,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(packed_numbers_of_all_bits),
-        TEST(integers_keep_extremes),          TEST(dates_and_times_keep_extremes),
-        TEST(decimals_keep_extremes),          TEST(bools_survive),
-        TEST(factor_is_used_where_it_narrows), TEST(floats_are_bit_exact),
-        TEST(few_texts_become_a_dictionary),   TEST(many_texts_become_text),
-        TEST(long_texts_survive_expansion),    TEST(dictionary_input_is_renumbered),
-        TEST(empty_and_all_null_tables),       TEST(files_do_not_depend_on_batches),
+        TEST(integers_keep_extremes),
+        TEST(dates_and_times_keep_extremes),
+        TEST(decimals_keep_extremes),
+        TEST(bools_survive),
+        TEST(factor_is_used_where_it_narrows),
+        TEST(floats_are_bit_exact),
+        TEST(few_texts_become_a_dictionary),
+        TEST(many_texts_become_text),
+        TEST(long_texts_survive_expansion),
+        TEST(dictionary_input_is_renumbered),
+        TEST(empty_and_all_null_tables),
+        TEST(files_do_not_depend_on_batches),
         TEST(odd_names_make_safe_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
