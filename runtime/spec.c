@@ -59,7 +59,7 @@ int rt_state_align(const struct rt_state *s)
         const struct rt_field *f = &s->fields[i];
         if (f->phys == RT_I128)
             align = 16;
-        sums &= s->merge[i] == RT_MERGE_SUM && f->valid_offset < 0;
+        sums = sums && s->merge[i] == RT_MERGE_SUM && f->valid_offset < 0;
         widest = HD_MAX(widest, rt_field_size(f));
     }
     return sums && widest <= 4 ? widest : align;
