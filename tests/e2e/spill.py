@@ -102,7 +102,7 @@ class Spill:
         """What the limit decides, and nothing without one."""
         grouped = os.path.join(self.folder, "grouped.json")
         pathlib.Path(grouped).write_text(json.dumps(counted({
-            "op": "aggregate", "keys": [{"expr": "l_orderkey + 1", "as": "k"}], "input": ITEMS, "aggs": [{"fn": "count", "as": "q"}]}, "q")))
+            "op": "aggregate", "keys": [{"expr": "l_orderkey + 1", "as": "k"}], "input": ITEMS, "aggs": [{"fn": "max", "arg": "l_extendedprice", "as": "q"}]}, "q")))
         cases = ((self.own["join"], "parts: both sides", "not none", "it takes more than a quarter of the memory limit"),
                  (grouped, "groups: hash", "not dense", "they take more than half of the memory limit"))
         for plan, taken, other, why in cases:
