@@ -192,8 +192,8 @@ static int read_bits(const struct fe_json *v, struct fe_table_column *c)
     if (!fe_json_get(v, "bits", &m))
         return 0;
     HD_TRY(fe_json_int(&m, 1, FE_BITS_MAX, &bits));
-    if (bits >= 8 * c->width)
-        return fe_json_fail(&m, "%d bits do not fit a width of %d bytes with a sign", (int)bits, c->width);
+    if (bits >= 8 * c->width || c->width > 8)
+        return fe_json_fail(&m, "%d bits are not stored with a width of %d bytes", (int)bits, c->width);
     c->bits = (int)bits;
     return 0;
 }
