@@ -190,6 +190,35 @@ def aggregates(e, rows):
     check("aggregates", found, expected)
 
 
+def placed(values, num, den):
+    """The first value such that the share num/den of all are not behind it."""
+    values = sorted((v for v in values if v is not None), key=order)
+    return form(values[max(-(-len(values) * num // den), 1) - 1]) if values else None
+
+
+def quantiles(e, rows):
+    aggs = [{"fn": "median", "arg": "v", "as": "m"}, {"fn": "quantile_disc", "arg": "v", "q": "0.9", "as": "q"},
+            {"fn": "quantile_disc", "arg": "k", "q": "0", "as": "z"}, {"fn": "median", "arg": "w", "filter": "id % 3 = 0", "as": "f"}]
+    for what, keys, groups in (("all", [], [rows]), ("groups", ["w"], grouped(rows, 3)), ("numbers", [{"expr": "id % 7", "as": "g"}], [rows[i::7] for i in range(7)])):
+        found = e.rows({"op": "aggregate", "input": SCAN, "keys": keys, "aggs": aggs})
+        expected = [(placed([r[2] for r in g], 1, 2), placed([r[2] for r in g], 9, 10), placed([r[1] for r in g], 0, 1),
+                     placed([r[3] for r in g if r[0] % 3 == 0], 1, 2)) for g in groups]
+        check(f"quantiles of {what}", [r[len(keys):] for r in found] if isinstance(found, list) else found, expected)
+    frame = {"unit": "rows", "start": {"preceding": "5"}, "end": {"following": "2"}}
+    found = e.rows({"op": "project", "exprs": ["id", "m", "q", "c", "n"], "input": {
+        "op": "window", "input": SCAN, "partition": [{"expr": "id % 3"}], "order": ["id"], "frame": frame, "functions": [
+            {"fn": "median", "arg": "k", "as": "m"}, {"fn": "quantile_disc", "arg": "k", "q": "0.25", "as": "q"},
+            {"fn": "median", "arg": "v", "filter": "id % 2 = 0", "as": "c", "frame": {**frame, "exclude": "current row"}},
+            {"fn": "count", "arg": "k", "distinct": True, "as": "n"}]}})
+    expected = []
+    for g in (rows[i::3] for i in range(3)):
+        for i, r in enumerate(g):
+            of = g[max(0, i - 5):i + 3]
+            expected.append((r[0], placed([x[1] for x in of], 1, 2), placed([x[1] for x in of], 1, 4),
+                             placed([x[2] for x in of if x is not r and x[0] % 2 == 0], 1, 2), len({length(x[1]) for x in of if x[1]})))
+    check("quantiles of frames", found, expected)
+
+
 def joins(e, rows):
     right = {"op": "project", "input": SCAN, "exprs": [{"expr": "id", "as": "other"}, {"expr": "w", "as": "y"}]}
     by = collections.defaultdict(list)
@@ -292,7 +321,7 @@ def main():
     rows = make(rng, options.rows)
     with tempfile.TemporaryDirectory() as scratch:
         e = Engine(options, rows, scratch)
-        for part in (filters, groups, aggregates, joins, orders, windows, sets, moves):
+        for part in (filters, groups, aggregates, quantiles, joins, orders, windows, sets, moves):
             part(e, rows)
     print(f"{failed} wrong answers")
     return bool(failed)
