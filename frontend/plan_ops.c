@@ -283,8 +283,9 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_SUM:
     case FE_AGG_AVG:
         if (t.kind == HD_INTERVAL && g->distinct)
-            return fe_json_fail(v, "equal intervals may look different, so sums take no \"distinct\" of them");
-        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_SUM) {
+            return fe_json_fail(v, "equal intervals may look different, so %s takes no \"distinct\" of them",
+                                aggs[g->fn].name);
+        if (t.kind == HD_INTERVAL) {
             g->type = t;
             return 0;
         }

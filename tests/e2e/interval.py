@@ -8,6 +8,7 @@ Usage: interval.py --heddle BIN [--backend cpu|cuda] [--rows N]
 import argparse
 import collections
 import datetime
+import fractions
 import json
 import pathlib
 import random
@@ -174,7 +175,8 @@ def aggregates(e, rows):
         {"fn": "count", "arg": "v", "distinct": True, "as": "n"}, {"fn": "mode", "arg": "w", "as": "m"},
         {"fn": "first", "arg": "v", "order": ["id"], "as": "f"}, {"fn": "last", "arg": "v", "order": ["w", "id"], "as": "l"},
         {"fn": "arg_max", "arg": "v", "by": "id", "as": "a"}, {"fn": "arg_min", "arg": "id", "by": "v", "as": "i"},
-        {"fn": "sum", "arg": "v", "as": "s"}, {"fn": "sum", "arg": "w", "filter": "id % 2 = 0", "as": "e"}]})
+        {"fn": "sum", "arg": "v", "as": "s"}, {"fn": "sum", "arg": "w", "filter": "id % 2 = 0", "as": "e"},
+        {"fn": "avg", "arg": "v", "as": "x"}, {"fn": "avg", "arg": "w", "filter": "id % 3 = 0", "as": "y"}]})
     expected = []
     for g in grouped(rows, 1):
         count = collections.Counter(length(r[3]) for r in g if r[3])
@@ -186,8 +188,24 @@ def aggregates(e, rows):
                          form(smallest(r[3] for r in g if key(r[3]) == mode)) if count else None,
                          form(g[0][2]), form(last[2]), form(g[-1][2]),
                          min((r[0] for r in g if r[2] and length(r[2]) == least), default=None),
-                         total([r[2] for r in g if r[2]]), total([r[3] for r in g if r[3] and r[0] % 2 == 0])))
+                         total([r[2] for r in g if r[2]]), total([r[3] for r in g if r[3] and r[0] % 2 == 0]),
+                         mean([r[2] for r in g]), mean([r[3] for r in g if r[0] % 3 == 0])))
     check("aggregates", found, expected)
+    found = e.rows({"op": "aggregate", "input": SCAN, "keys": [{"expr": "id % 3", "as": "m"}], "rollup": True,
+                    "aggs": [{"fn": "avg", "arg": "v", "as": "x"}, {"fn": "avg", "arg": "w", "filter": "id < 0", "as": "none"}]})
+    check("avg", found, [(None, mean([r[2] for r in rows]), None), *((m, mean([r[2] for r in rows[m::3]]), None) for m in range(3))])
+
+
+def mean(values):
+    """The whole months of the average, then days and what is left of months, then the rest, rounded half away from zero."""
+    values = [v for v in values if v is not None]
+    if not values:
+        return None
+    n, (months, days, micros) = len(values), (fractions.Fraction(sum(part)) for part in zip(*values))
+    days = days / n + (months / n - int(months / n)) * 30
+    micros = micros / n + (days - int(days)) * DAY
+    rounded = int(abs(micros) + fractions.Fraction(1, 2)) * (-1 if micros < 0 else 1)
+    return form((int(months / n), int(days), rounded))
 
 
 def placed(values, num, den):
