@@ -248,8 +248,9 @@ HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle
                                      char **report, heddle_error **err);
 
 /* ---- Writing a database ------------------------------------------------------------------
- * schema_json: {"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false)}],
+ * schema_json: {"packed"?: bool (false),"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false),"packed"?: bool}],
  *   "primary_key"?: ["col",...], "foreign_keys"?: [{"columns":[..],"table":"t","references":[..]}]}]}
+ * Columns of numbers and dictionaries that are `packed`, by themselves or all by the schema, take as few bits a row as they need.
  * Nothing is visible at `path` until heddle_writer_commit, which computes facts, narrows
  * columns, builds indexes and publishes the directory atomically by rename; the path must
  * not exist or be an empty directory. */

@@ -50,12 +50,19 @@ CUDA = 2
 TYPES = {"i": ("int32", 4), "l": ("int64", 8), "f": ("float32", 4), "g": ("float64", 8), "tdD": ("int32", 4), "tsu:": ("int64", 8), "ttu": ("int64", 8)}
 
 
+class Options(ctypes.Structure):
+    """heddle_options as far as needed: a GPU is asked for, where `auto` might take the CPU."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_int), ("memory_limit", ctypes.c_uint64), ("cache_dir", ctypes.c_char_p),
+                ("cache_limit", ctypes.c_uint64), ("backend", ctypes.c_char_p), ("device", ctypes.c_int)]
+
+
 class Heddle:
     def __init__(self, library, db):
         self.lib = ctypes.CDLL(library)
         self.lib.heddle_error_message.restype = ctypes.c_char_p
         self.context, self.db = P(), P()
-        self.call("heddle_context_new", None, ctypes.byref(self.context))
+        options = Options(struct_size=ctypes.sizeof(Options), backend=b"cuda")
+        self.call("heddle_context_new", ctypes.byref(options), ctypes.byref(self.context))
         self.call("heddle_database_open", self.context, db.encode(), 0, ctypes.byref(self.db))
 
     def call(self, name, *args):

@@ -54,7 +54,8 @@ class Create(unittest.TestCase):
         forms = [self.folder, str(self.folder / "*.parquet"), [self.folder / "a.parquet", self.folder / "b.parquet"]]
         for i, form in enumerate(forms):
             db = self.folder / f"db{i}"
-            heddle.create(db, {"t": form}, primary_keys={"t": "id"}, threads=3)
+            heddle.create(db, {"t": form}, primary_keys={"t": "id"}, threads=3, packed=i == 1)
+            self.assertEqual('"bits"' in (db / "catalog.json").read_text(encoding="utf-8"), i == 1)
             found = rows(db, "t").arrow()
             self.assertEqual(found.schema.types, want.schema.types)
             self.assertEqual(found.to_pydict(), want.to_pydict())
