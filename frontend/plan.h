@@ -57,6 +57,8 @@ struct fe_fraction {
     int64_t num, den;
 };
 struct fe_fraction fe_fraction_of(const struct fe_expr *q);
+/* A quantile that is always one of the values; the median of intervals, too, which have nothing between two of them. */
+bool fe_quantile_is_discrete(enum fe_agg_fn fn, struct hd_type of);
 
 /* A column of a window: a number of a row's partition, or the value of the row with the number base + by there, from 1.
  * NULL where there is no such row; with clamp_high the last one's if it is beyond that. */

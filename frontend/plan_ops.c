@@ -283,8 +283,9 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
     case FE_AGG_SUM:
     case FE_AGG_AVG:
         if (t.kind == HD_INTERVAL && g->distinct)
-            return fe_json_fail(v, "equal intervals may look different, so sums take no \"distinct\" of them");
-        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_SUM) {
+            return fe_json_fail(v, "equal intervals may look different, so %s takes no \"distinct\" of them",
+                                aggs[g->fn].name);
+        if (t.kind == HD_INTERVAL) {
             g->type = t;
             return 0;
         }
@@ -319,6 +320,10 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
         return 0;
     case FE_AGG_MEDIAN:
     case FE_AGG_QUANTILE_CONT:
+        if (t.kind == HD_INTERVAL && g->fn == FE_AGG_MEDIAN) {
+            g->type = t;
+            return 0;
+        }
         if (!hd_type_is_num(t))
             return fe_json_fail(v, "%s expects a number, found %s; quantile_disc takes values of any type",
                                 aggs[g->fn].name, hd_type_text(t, found));
@@ -330,10 +335,6 @@ int fe_agg_type(const struct fe_json *v, struct fe_agg *g)
         g->type = t;
         return 0;
     case FE_AGG_QUANTILE_DISC:
-        if (t.kind == HD_INTERVAL)
-            return fe_json_fail(v, "%s expects any type but interval", aggs[g->fn].name);
-        g->type = t;
-        return 0;
     case FE_AGG_MODE:
     case FE_AGG_FIRST:
     case FE_AGG_LAST: g->type = t; return 0;

@@ -38,6 +38,11 @@ struct fe_fraction fe_fraction_of(const struct fe_expr *q)
     return (struct fe_fraction){f.num / x, f.den / x};
 }
 
+bool fe_quantile_is_discrete(enum fe_agg_fn fn, struct hd_type of)
+{
+    return fn == FE_AGG_QUANTILE_DISC || (fn == FE_AGG_MEDIAN && of.kind == HD_INTERVAL);
+}
+
 static int read_order(struct fe_plan_reader *r, const struct fe_json *v, const struct fe_scope *scope, struct fe_agg *g)
 {
     struct fe_json m;

@@ -361,10 +361,14 @@ static int joined(struct fw_reading *x, const struct fe_json *v, const struct fw
     return 0;
 }
 
+static bool is_quantile(enum function fn)
+{
+    return fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC;
+}
+
 static bool is_ranked(enum function fn, bool distinct)
 {
-    return distinct || fn == MEDIAN || fn == QUANTILE_CONT || fn == QUANTILE_DISC || fn == APPROX_COUNT_DISTINCT ||
-           fn == MODE;
+    return distinct || is_quantile(fn) || fn == APPROX_COUNT_DISTINCT || fn == MODE;
 }
 
 /* A function of ranks: of its argument's, which add_ranks has added. */
@@ -378,7 +382,7 @@ static int ranked(struct fw_reading *x, const struct fe_json *v, enum function f
     bool count = fn == APPROX_COUNT_DISTINCT;
     x->w->said[x->w->nsaid - 1].q = g.q;
     struct fw_ranked a = {.fn = count ? FE_AGG_COUNT : g.fn, .distinct = distinct || count, .arg = arg, .q = g.q};
-    a.rank = fw_rank_of(x, arg);
+    a.rank = fw_rank_of(x, arg, is_quantile(fn));
     return fw_ranked(x, f, &a, out);
 }
 
@@ -495,7 +499,7 @@ static int add_ranks(struct fw_reading *x, const struct fe_json *v)
     if (!is_ranked(fn, distinct))
         return 0;
     HD_TRY(read_arguments(x, v, fn, &arg, &by));
-    fw_add_rank(x, arg);
+    fw_add_rank(x, arg, is_quantile(fn));
     return 0;
 }
 

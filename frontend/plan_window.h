@@ -126,9 +126,11 @@ struct fw_ranked {
     const struct fe_expr *q; /* NULL: 1/2 */
 };
 int fw_ranked(struct fw_reading *x, const struct fw_frame *f, const struct fw_ranked *a, const char **out);
-/* Puts a window below x->n that numbers the values of arg in each partition, behind the input's columns. */
-void fw_add_rank(struct fw_reading *x, struct fe_expr *arg);
+/* Puts a window below x->n that numbers the values of arg in each partition, behind the input's columns. Equal intervals
+ * that look different have one number, or, of functions that look for a value by its `place`, one each, in the order of
+ * sorts. */
+void fw_add_rank(struct fw_reading *x, struct fe_expr *arg, bool place);
 /* The number of arg's value, NULL where it is NULL. */
-struct fe_expr *fw_rank_of(struct fw_reading *x, struct fe_expr *arg);
+struct fe_expr *fw_rank_of(struct fw_reading *x, struct fe_expr *arg, bool place);
 
 #endif

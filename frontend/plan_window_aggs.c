@@ -1,5 +1,7 @@
 /* Aggregates over frames of the operator window: what is said with running values where a difference of two tells it, and
  * with folds of the frame's rows where none does. */
+#include <inttypes.h>
+
 #include "frontend/plan_window.h"
 
 enum { SURE_DIGITS = 28 }; /* of which sums of 2^31 values fit 128 bits */
@@ -185,6 +187,58 @@ static int of_many_digits(struct fw_reading *x, const struct fw_frame *f, enum f
     return 0;
 }
 
+enum { PARTS = 3 };
+
+static int sum_of_part(struct fw_reading *x, const struct fw_frame *f, enum fe_op part, struct fe_expr *arg,
+                       const char **out)
+{
+    struct fe_expr *e = inverse(x->r->arena, part, arg);
+    e->type = hd_type_of(HD_INT64);
+    if (f->without)
+        return aggregate_pieces(x, f, FE_AGG_SUM, e, fe_sum_type(e->type), out);
+    *out = summed(x, f, e, fe_sum_type(e->type));
+    return 0;
+}
+
+/* Sums of n intervals' parts become averages, as planner/rewrite_intervals.c has it. Sums of months and days are int64. A
+ * quotient of decimals is rounded to six digits before it is to none: what it is beside the sum tells whether it is one too
+ * far from zero. */
+static void carry_down(struct hd_arena *a, const char *parts[PARTS], const char *n)
+{
+    static const int64_t below[PARTS - 1] = {30, INT64_C(86400000000)};
+    for (int i = 0; i < PARTS - 1; i++) {
+        const char *whole = hd_asprintf(a, "cast(%s as int64)", parts[i]);
+        const char *rest = hd_asprintf(a, "cast(%s %% %s as decimal(38,0))", whole, n);
+        parts[i] = hd_asprintf(a, "%s / %s", whole, n);
+        parts[i + 1] = hd_asprintf(a, "(%s + %s * %" PRId64 ")", parts[i + 1], rest, below[i]);
+    }
+    const char *sum = parts[PARTS - 1], *mean = hd_asprintf(a, "cast(%s / %s as int64)", sum, n);
+    const char *rest = hd_asprintf(a, "(%s - cast(%s as decimal(38,0)) * %s) * 2", sum, mean, n);
+    parts[PARTS - 1] =
+        hd_asprintf(a, "%s + case when %s > 0 and %s < -%s then -1 when %s < 0 and %s > %s then 1 else 0 end", mean,
+                    sum, rest, n, sum, rest, n);
+}
+
+/* sum or avg of intervals: of their parts. */
+static int of_intervals(struct fw_reading *x, enum fe_agg_fn fn, const struct fw_frame *f, struct fe_expr *arg,
+                        const char **out)
+{
+    static const enum fe_op of[PARTS] = {FE_INTERVAL_MONTHS, FE_INTERVAL_DAYS, FE_INTERVAL_MICROS};
+    struct hd_arena *a = x->r->arena;
+    const char *parts[PARTS], *n;
+    for (int i = 0; i < PARTS; i++) {
+        HD_TRY(sum_of_part(x, f, of[i], arg, &parts[i]));
+        parts[i] = hd_asprintf(a, "(%s)", parts[i]);
+    }
+    HD_TRY(fw_count(x, f, arg, &n));
+    if (fn == FE_AGG_AVG)
+        carry_down(a, parts, hd_asprintf(a, "(%s)", n));
+    *out = hd_asprintf(
+        a, "case when %s > 0 then make_interval(cast(%s as int64), cast(%s as int64), cast(%s as int64)) end", n,
+        parts[0], parts[1], parts[2]);
+    return 0;
+}
+
 /* sum, avg, min or max. */
 static int of_numbers(struct fw_reading *x, const struct fe_json *v, enum fe_agg_fn fn, const struct fw_frame *f,
                       struct fe_expr *arg, const char **out)
@@ -192,6 +246,8 @@ static int of_numbers(struct fw_reading *x, const struct fe_json *v, enum fe_agg
     struct hd_arena *a = x->r->arena;
     char found[HD_TEXT_MAX];
     bool sums = fn == FE_AGG_SUM || fn == FE_AGG_AVG;
+    if (sums && arg->type.kind == HD_INTERVAL)
+        return of_intervals(x, fn, f, arg, out);
     if (sums && !hd_type_is_num(arg->type))
         return fe_json_fail(v, "%s expects a number, found %s", fe_agg_name(fn), hd_type_text(arg->type, found));
     if (!sums && arg->type.kind == HD_BOOL)

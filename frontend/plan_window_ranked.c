@@ -16,17 +16,24 @@ static struct fe_node *rank_below(struct fe_node *n, int column)
     return below;
 }
 
-static int find_rank(struct fw_reading *x, struct fe_expr *arg)
+/* What numbers tell apart, and are in the order of: equal intervals that look different only where a value is looked for
+ * by its place. */
+static struct fe_expr *ranked_by(struct fw_reading *x, struct fe_expr *arg, bool place)
+{
+    return place ? arg : fe_expr_key(x->r->arena, arg);
+}
+
+static int find_rank(struct fw_reading *x, struct fe_expr *by)
 {
     for (int i = x->nkept; i < x->scope.ncols; i++) {
         const struct fe_node *below = rank_below(x->n, i);
-        if (fe_expr_eq(below->u.sort.keys[below->u.sort.ngroup].expr, fe_expr_key(x->r->arena, arg)))
+        if (fe_expr_eq(below->u.sort.keys[below->u.sort.ngroup].expr, by))
             return i;
     }
     return -1;
 }
 
-static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *arg)
+static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *by)
 {
     struct hd_arena *a = x->r->arena;
     struct fe_node *n = HD_NEW(a, struct fe_node), *in = x->n->inputs[0];
@@ -36,7 +43,7 @@ static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *arg)
     n->u.sort.keys = HD_NEWN(a, struct fe_sort_key, ngroup + 1);
     for (int i = 0; i < ngroup; i++)
         n->u.sort.keys[i] = x->n->u.sort.keys[i];
-    n->u.sort.keys[ngroup] = (struct fe_sort_key){.expr = fe_expr_key(a, arg)};
+    n->u.sort.keys[ngroup] = (struct fe_sort_key){.expr = by};
     n->u.sort.ngroup = ngroup;
     n->u.sort.nkeys = n->u.sort.nstated = ngroup + 1;
     struct fe_window *w = n->u.sort.window = HD_NEW(a, struct fe_window);
@@ -51,11 +58,12 @@ static struct fe_node *dense_rank(struct fw_reading *x, struct fe_expr *arg)
     return n;
 }
 
-void fw_add_rank(struct fw_reading *x, struct fe_expr *arg)
+void fw_add_rank(struct fw_reading *x, struct fe_expr *arg, bool place)
 {
-    if (find_rank(x, arg) >= 0)
+    struct fe_expr *by = ranked_by(x, arg, place);
+    if (find_rank(x, by) >= 0)
         return;
-    struct fe_node *n = dense_rank(x, arg);
+    struct fe_node *n = dense_rank(x, by);
     struct fe_column *cols = HD_NEWN(x->r->arena, struct fe_column, n->ncols);
     for (int i = 0; i < x->scope.ncols; i++)
         cols[i] = x->scope.cols[i];
@@ -75,10 +83,10 @@ static struct fe_expr *is_there(struct hd_arena *a, struct fe_expr *arg)
     return e;
 }
 
-struct fe_expr *fw_rank_of(struct fw_reading *x, struct fe_expr *arg)
+struct fe_expr *fw_rank_of(struct fw_reading *x, struct fe_expr *arg, bool place)
 {
     struct hd_arena *a = x->r->arena;
-    int i = find_rank(x, arg);
+    int i = find_rank(x, ranked_by(x, arg, place));
     struct fe_expr *rank = fe_expr_column(a, i, &x->scope.cols[i], arg->path);
     return arg->nullable ? fw_where(a, is_there(a, arg), rank) : rank;
 }
@@ -138,7 +146,7 @@ static int distinct(struct fw_reading *x, const struct fw_frame *f, const struct
 static int value_in_place(struct fw_reading *x, const struct fw_frame *f, const struct fw_ranked *a, bool next,
                           const char **out)
 {
-    bool disc = a->fn == FE_AGG_QUANTILE_DISC;
+    bool disc = fe_quantile_is_discrete(a->fn, a->arg->type);
     struct fe_window_value v = {.fn = disc ? FE_AGG_QUANTILE_DISC : FE_AGG_QUANTILE_CONT, .q = a->q, .next = next};
     v.arg = a->arg;
     v.of[0] = v.of[1] = fw_add_kept(x, FE_KEPT_RANK, a->rank);
@@ -200,7 +208,7 @@ static int quantile(struct fw_reading *x, const struct fw_frame *f, const struct
 {
     char text[HD_TEXT_MAX];
     struct hd_type t = a->arg->type;
-    if (a->fn != FE_AGG_QUANTILE_DISC)
+    if (!fe_quantile_is_discrete(a->fn, t))
         return interpolated(x, f, a, t.kind == HD_DECIMAL ? fe_avg_type(t) : hd_type_of(HD_FLOAT64), out);
     HD_TRY(value_in_place(x, f, a, false, out));
     if (hd_type_is_float(t))

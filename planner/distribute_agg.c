@@ -53,8 +53,11 @@ static bool in_two_steps(const struct dist *d, const struct fe_node *input, cons
     case FE_AGG_BOOL_AND:
     case FE_AGG_BOOL_OR:
     case FE_AGG_GROUPING: return true;
-    case FE_AGG_SUM:
-    case FE_AGG_AVG: return g->distinct || sum_is_safe(d, input, g->arg);
+    case FE_AGG_AVG:
+        if (g->type.kind == HD_INTERVAL) /* nothing divides one by a count */
+            return false;
+        return g->distinct || sum_is_safe(d, input, g->arg);
+    case FE_AGG_SUM: return g->distinct || sum_is_safe(d, input, g->arg);
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX: return g->by->type.kind != HD_BOOL;
 #define T_AGG(id, ...)

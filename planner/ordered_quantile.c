@@ -24,6 +24,11 @@ static struct fe_node *values_of(const struct ordering *o, const struct ordered_
     return ro_values(o, p, measure(&o->n->u.agg.aggs[p->first]));
 }
 
+static bool is_discrete(const struct fe_agg *a)
+{
+    return fe_quantile_is_discrete(a->fn, a->type);
+}
+
 /* A value that was found, as the argument has it. */
 static struct fe_expr *as_argument(const struct ordering *o, const struct fe_agg *a, struct fe_expr *found)
 {
@@ -44,7 +49,7 @@ static struct fe_expr *rows_before(const struct ordering *o, const struct fe_agg
     struct fe_expr *den = ro_number(o, ro_integer, q.den);
     if (q.num == 0)
         return ro_number(o, ro_integer, 0);
-    if (a->fn != FE_AGG_QUANTILE_DISC)
+    if (!is_discrete(a))
         return q.den == 1 ? position(o, q, rows) : ro_op(o, FE_DIV, ro_integer, position(o, q, rows), den);
     struct fe_expr *part = ro_op(o, FE_MUL, ro_integer, rows, ro_number(o, ro_integer, q.num));
     return ro_op(o, FE_DIV, ro_integer, ro_plus(o, part, -1), den); /* rounded up, less 1 */
@@ -68,7 +73,7 @@ static struct fe_expr *has_row(const struct ordering *o, const struct numbering 
 /* Values between two rows are asked for, too. */
 static bool is_between(const struct fe_agg *a)
 {
-    return a->fn != FE_AGG_QUANTILE_DISC && fe_fraction_of(a->q).den > 1;
+    return !is_discrete(a) && fe_fraction_of(a->q).den > 1;
 }
 
 /* The rows that some aggregate of the part asks for. */
@@ -169,10 +174,10 @@ static void cut_ordinals(struct buckets *b, double room)
 static struct buckets buckets_of(const struct ordering *o, const struct ordered_part *p)
 {
     const struct fe_expr *arg = measure(&o->n->u.agg.aggs[p->first]);
-    bool real = hd_type_is_float(arg->type);
+    bool real = hd_type_is_float(arg->type), spread = arg->type.kind != HD_INTERVAL;
     struct buckets b = {.range = rw_computed_ordinals(o->w, o->in, arg)};
     double rows = rw_rows(o->w, o->in, arg), groups = 1;
-    if (!b.range.known || rows < ROWS_MIN)
+    if (!b.range.known || rows < ROWS_MIN || !spread)
         return b;
     for (int i = 0; i < o->n->u.agg.nkeys; i++) {
         double values = rw_distinct(o->w, o->in, o->n->u.agg.keys[i]);
@@ -301,7 +306,7 @@ struct fe_expr *ro_quantile(const struct ordering *o, const struct fe_node *all,
     int base = o->parts[o->part[i]].base;
     const struct fe_agg *a = &o->n->u.agg.aggs[i];
     struct fe_expr *lo = as_argument(o, a, rw_column(o->w, all, base + o->at[i].value));
-    if (a->fn == FE_AGG_QUANTILE_DISC)
+    if (is_discrete(a))
         return a->type.kind == HD_BOOL ? ro_op(o, FE_OF_ORDINAL, a->type, lo, NULL) : lo;
     if (!is_between(a))
         return ro_cast(o, lo, a->type);

@@ -184,9 +184,8 @@ class AggGen:
 
     def quantile(self, agg, gen, rel, fn=None):
         fn = agg["fn"] = fn or self.rng.choice(["median", "quantile_cont", "quantile_disc", "quantile_disc"])
-        arg = gen.any(self.depth()) if fn == "quantile_disc" else gen.number(self.depth())
-        if arg.type.kind == "interval":  # no quantile takes it
-            arg = gen.number(self.depth())
+        spans = fn == "median" and self.rng.random() < 0.2
+        arg = gen.any(self.depth()) if fn == "quantile_disc" else gen.span(self.depth()) if spans else gen.number(self.depth())
         if fn != "quantile_disc" and arg.type.kind == "decimal" and arg.type.p > 24:
             fn = agg["fn"] = "quantile_disc"
         agg["arg"] = self.write(arg)
@@ -252,7 +251,7 @@ def same_result(a, rows):
 def ordered_result(fn, a):
     if fn == "string_agg":
         return Val(None, STRING, True, ascii=a.ascii)
-    if fn not in ("median", "quantile_cont"):
+    if fn not in ("median", "quantile_cont") or a.type.kind == "interval":
         return same_result(a, 0)
     if a.type.kind == "decimal":
         return Val(None, decimal(38, max(6, a.type.s)), True, a.lo - 1, a.hi + 1)

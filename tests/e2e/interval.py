@@ -8,6 +8,7 @@ Usage: interval.py --heddle BIN [--backend cpu|cuda] [--rows N]
 import argparse
 import collections
 import datetime
+import fractions
 import json
 import pathlib
 import random
@@ -174,20 +175,98 @@ def aggregates(e, rows):
         {"fn": "count", "arg": "v", "distinct": True, "as": "n"}, {"fn": "mode", "arg": "w", "as": "m"},
         {"fn": "first", "arg": "v", "order": ["id"], "as": "f"}, {"fn": "last", "arg": "v", "order": ["w", "id"], "as": "l"},
         {"fn": "arg_max", "arg": "v", "by": "id", "as": "a"}, {"fn": "arg_min", "arg": "id", "by": "v", "as": "i"},
-        {"fn": "sum", "arg": "v", "as": "s"}, {"fn": "sum", "arg": "w", "filter": "id % 2 = 0", "as": "e"}]})
+        {"fn": "sum", "arg": "v", "as": "s"}, {"fn": "sum", "arg": "w", "filter": "id % 2 = 0", "as": "e"},
+        {"fn": "avg", "arg": "v", "as": "x"}, {"fn": "avg", "arg": "w", "filter": "id % 3 = 0", "as": "y"}]})
     expected = []
     for g in grouped(rows, 1):
         count = collections.Counter(length(r[3]) for r in g if r[3])
         mode = min((n for n in count), key=lambda n: (-count[n], n), default=None)
         last = max(g, key=lambda r: (r[3] is None, length(r[3] or (0, 0, 0)), r[0]))
         least = min((length(r[2]) for r in g if r[2]), default=None)
-        total = lambda values: form(tuple(map(sum, zip(*values)))) if values else None  # noqa: E731
         expected.append((form(smallest(r[1] for r in g)), len({length(r[2]) for r in g if r[2]}),
                          form(smallest(r[3] for r in g if key(r[3]) == mode)) if count else None,
                          form(g[0][2]), form(last[2]), form(g[-1][2]),
                          min((r[0] for r in g if r[2] and length(r[2]) == least), default=None),
-                         total([r[2] for r in g if r[2]]), total([r[3] for r in g if r[3] and r[0] % 2 == 0])))
+                         total([r[2] for r in g]), total([r[3] for r in g if r[0] % 2 == 0]),
+                         mean([r[2] for r in g]), mean([r[3] for r in g if r[0] % 3 == 0])))
     check("aggregates", found, expected)
+    found = e.rows({"op": "aggregate", "input": SCAN, "keys": [{"expr": "id % 3", "as": "m"}], "rollup": True,
+                    "aggs": [{"fn": "avg", "arg": "v", "as": "x"}, {"fn": "avg", "arg": "w", "filter": "id < 0", "as": "none"}]})
+    check("avg", found, [(None, mean([r[2] for r in rows]), None), *((m, mean([r[2] for r in rows[m::3]]), None) for m in range(3))])
+
+
+def total(values):
+    values = [v for v in values if v is not None]
+    return form(tuple(map(sum, zip(*values)))) if values else None
+
+
+def mean(values):
+    """The whole months of the average, then days and what is left of months, then the rest, rounded half away from zero."""
+    values = [v for v in values if v is not None]
+    if not values:
+        return None
+    n, (months, days, micros) = len(values), (fractions.Fraction(sum(part)) for part in zip(*values))
+    days = days / n + (months / n - int(months / n)) * 30
+    micros = micros / n + (days - int(days)) * DAY
+    rounded = int(abs(micros) + fractions.Fraction(1, 2)) * (-1 if micros < 0 else 1)
+    return form((int(months / n), int(days), rounded))
+
+
+def placed(values, num, den):
+    """The first value such that the share num/den of all are not behind it."""
+    values = sorted((v for v in values if v is not None), key=order)
+    return form(values[max(-(-len(values) * num // den), 1) - 1]) if values else None
+
+
+def quantiles(e, rows):
+    aggs = [{"fn": "median", "arg": "v", "as": "m"}, {"fn": "quantile_disc", "arg": "v", "q": "0.9", "as": "q"},
+            {"fn": "quantile_disc", "arg": "k", "q": "0", "as": "z"}, {"fn": "median", "arg": "w", "filter": "id % 3 = 0", "as": "f"}]
+    for what, keys, groups in (("all", [], [rows]), ("groups", ["w"], grouped(rows, 3)), ("numbers", [{"expr": "id % 7", "as": "g"}], [rows[i::7] for i in range(7)])):
+        found = e.rows({"op": "aggregate", "input": SCAN, "keys": keys, "aggs": aggs})
+        expected = [(placed([r[2] for r in g], 1, 2), placed([r[2] for r in g], 9, 10), placed([r[1] for r in g], 0, 1),
+                     placed([r[3] for r in g if r[0] % 3 == 0], 1, 2)) for g in groups]
+        check(f"quantiles of {what}", [r[len(keys):] for r in found] if isinstance(found, list) else found, expected)
+    frame = {"unit": "rows", "start": {"preceding": "5"}, "end": {"following": "2"}}
+    found = e.rows({"op": "project", "exprs": ["id", "m", "q", "c", "n"], "input": {
+        "op": "window", "input": SCAN, "partition": [{"expr": "id % 3"}], "order": ["id"], "frame": frame, "functions": [
+            {"fn": "median", "arg": "k", "as": "m"}, {"fn": "quantile_disc", "arg": "k", "q": "0.25", "as": "q"},
+            {"fn": "median", "arg": "v", "filter": "id % 2 = 0", "as": "c", "frame": {**frame, "exclude": "current row"}},
+            {"fn": "count", "arg": "k", "distinct": True, "as": "n"}]}})
+    expected = []
+    for g in (rows[i::3] for i in range(3)):
+        for i, r in enumerate(g):
+            of = g[max(0, i - 5):i + 3]
+            expected.append((r[0], placed([x[1] for x in of], 1, 2), placed([x[1] for x in of], 1, 4),
+                             placed([x[2] for x in of if x is not r and x[0] % 2 == 0], 1, 2), len({length(x[1]) for x in of if x[1]})))
+    check("quantiles of frames", found, expected)
+
+
+def sums(e, rows):
+    near = {"unit": "rows", "start": {"preceding": "6"}, "end": {"following": "1"}}
+    empty = {"unit": "rows", "start": {"following": "1"}, "end": {"following": "2"}}
+    running = {"unit": "rows", "start": "unbounded preceding", "end": "current row"}
+    cases = [("v", near, None, lambda g, i: g[max(0, i - 6):i + 2]), ("k", empty, "id % 2 = 0", lambda g, i: [r for r in g[i + 1:i + 3] if r[0] % 2 == 0]),
+             ("v", {**near, "exclude": "current row"}, None, lambda g, i: g[max(0, i - 6):i] + g[i + 1:i + 2]),
+             ("w", running, None, lambda g, i: g[:i + 1])]
+    functions = []
+    for i, (column, frame, only, _) in enumerate(cases):
+        functions += [{"fn": fn, "arg": column, "frame": frame, "as": f"{fn}{i}", **({"filter": only} if only else {})} for fn in ("sum", "avg")]
+    found = e.rows({"op": "project", "exprs": ["id", *(f["as"] for f in functions)], "input": {
+        "op": "window", "input": SCAN, "partition": [{"expr": "id % 5"}], "order": ["id"], "functions": functions}})
+    expected = []
+    for g in (rows[i::5] for i in range(5)):
+        for i, r in enumerate(g):
+            of = [[x[COLUMNS[column]] for x in rows_of(g, i)] for column, _, _, rows_of in cases]
+            expected.append((r[0], *(f(values) for values in of for f in (total, mean))))
+    check("sums of frames", found, expected)
+    for n, micros in ((500001, 0), (500000, -1)):  # a millionth more or less than half a microsecond
+        many = {"op": "repeat", "count": "n", "input": {
+            "op": "values", "columns": [{"name": "v", "type": "interval"}, {"name": "n", "type": "int32"}],
+            "rows": [["-00:00:00.000001", 500000], ["00:00:00", n]]}}
+        window = {"op": "window", "functions": [{"fn": "avg", "arg": "v", "as": "a"}], "input": many}
+        if len(rows) > 1000:
+            check("rounding over frames", e.rows({"op": "distinct", "input": {"op": "project", "exprs": ["a"], "input": window}}), [(form((0, 0, micros)),)])
+        check("rounding", e.rows({"op": "aggregate", "keys": [], "aggs": [{"fn": "avg", "arg": "v", "as": "a"}], "input": many}), [(form((0, 0, micros)),)])
 
 
 def joins(e, rows):
@@ -292,7 +371,7 @@ def main():
     rows = make(rng, options.rows)
     with tempfile.TemporaryDirectory() as scratch:
         e = Engine(options, rows, scratch)
-        for part in (filters, groups, aggregates, joins, orders, windows, sets, moves):
+        for part in (filters, groups, aggregates, quantiles, sums, joins, orders, windows, sets, moves):
             part(e, rows)
     print(f"{failed} wrong answers")
     return bool(failed)

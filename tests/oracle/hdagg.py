@@ -8,7 +8,7 @@ from hdmoments import ONE, TWO
 from hdask import columns_of
 from hdsql import guarded, literal_sql
 from hdtable import Column
-from hdtypes import FLOAT64, INT64, MAX_DIGITS, STRING, PlanError, decimal
+from hdtypes import FLOAT64, INT64, INTERVAL, MAX_DIGITS, STRING, PlanError, decimal
 
 BOOLS = ("count_if", "bool_and", "bool_or")
 BITS = ("bit_and", "bit_or", "bit_xor")
@@ -182,7 +182,9 @@ class Aggregate:
         scale = out.s if t.kind == "decimal" else -1
         return f"CAST(hd_between({self.values(text)}, '{q}', {scale}) AS {out.sql()})", out
 
-    median = quantile_cont
+    def median(self):
+        """Of intervals, which have none between two of them, the discrete one."""
+        return self.quantile_disc() if self.arg.type == INTERVAL else self.quantile_cont()
 
     def quantile_disc(self):
         q, rows = self.share(), f"count({self.arg.sql})"
