@@ -103,7 +103,7 @@ static int scalar_function(struct sub *t, const struct fe_json *v, struct sub_sc
         HD_TRY(old ? sub_expr(t, &m, s, &x) : argument(t, &m, s, &x));
         hd_vec_push(t->arena, &args, x);
     }
-    return sub_scalar_function(t, &reference, name, args.n, args.v, out);
+    return sub_scalar_function(t, v, &reference, name, args.n, args.v, out);
 }
 
 static int window_function(struct sub *t, const struct fe_json *v, struct sub_scope *s, struct cJSON **out)

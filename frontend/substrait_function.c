@@ -12,7 +12,7 @@
 
 struct call {
     struct sub *t;
-    const struct fe_json *at;
+    const struct fe_json *at, *said; /* its name, and all of it */
     const char *name, *op;
     int n;
     struct cJSON **args;
@@ -112,15 +112,30 @@ static struct cJSON *moved(struct sub *t, struct cJSON *x, struct hd_interval by
     return x;
 }
 
+/* What moves a date are whole days, which producers may write as hours. */
+static bool gives_date(const struct call *c)
+{
+    struct fe_json type, date;
+    return fe_json_get(c->said, "outputType", &type) && fe_json_get(&type, "date", &date);
+}
+
+static struct hd_interval in_days(struct hd_interval by)
+{
+    const int64_t day = INT64_C(86400000000);
+    by.days += by.micros / day;
+    by.micros %= day;
+    return by;
+}
+
 static int shift(const struct call *c, struct cJSON **out)
 {
     bool minus = strcmp(c->op, "-") == 0;
-    struct hd_interval by, ignored;
+    struct hd_interval by = {0}, ignored;
     HD_TRY(expect_args(c, 2, 2));
     if (sub_interval(c->args[1], &by) && !sub_interval(c->args[0], &ignored))
-        *out = moved(c->t, c->args[0], by, minus);
+        *out = moved(c->t, c->args[0], gives_date(c) ? in_days(by) : by, minus);
     else if (!minus && sub_interval(c->args[0], &by) && !sub_interval(c->args[1], &ignored))
-        *out = moved(c->t, c->args[1], by, false);
+        *out = moved(c->t, c->args[1], gives_date(c) ? in_days(by) : by, false);
     else
         return op(c, out);
     return 0;
@@ -444,13 +459,13 @@ bool sub_is_equal(struct sub *t, const struct fe_json *call, bool *null_equal)
     return *null_equal || call_is(t, call, "equal");
 }
 
-int sub_scalar_function(struct sub *t, const struct fe_json *at, const char *name, int n, struct cJSON **args,
-                        struct cJSON **out)
+int sub_scalar_function(struct sub *t, const struct fe_json *call, const struct fe_json *at, const char *name, int n,
+                        struct cJSON **args, struct cJSON **out)
 {
     const struct row *row = find_call(t->producer, name);
     if (!row)
         return sub_refuse(t, at, "function \"%.60s\" is not known", name);
-    struct call c = {t, at, name, row->op, n, args};
+    struct call c = {t, at, call, name, row->op, n, args};
     return row->rule(&c, out);
 }
 

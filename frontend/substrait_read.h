@@ -125,8 +125,8 @@ bool sub_is_own(struct sub *t, const struct fe_json *call);
 /* It is coalesce. */
 bool sub_is_coalesce(struct sub *t, const struct fe_json *call);
 /* A call whose arguments are there. */
-int sub_scalar_function(struct sub *t, const struct fe_json *at, const char *name, int n, struct cJSON **args,
-                        struct cJSON **out);
+int sub_scalar_function(struct sub *t, const struct fe_json *call, const struct fe_json *at, const char *name, int n,
+                        struct cJSON **args, struct cJSON **out);
 bool sub_is_and(struct sub *t, const struct fe_json *call);
 bool sub_is_equal(struct sub *t, const struct fe_json *call, bool *null_equal);
 /* What Heddle calls an aggregate or window function. */
