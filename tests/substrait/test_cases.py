@@ -235,6 +235,9 @@ class Expressions(Case):
                  self.f.call("subtract:date_iday", day, b.lit(intervalDayToSecond={"days": 2, "seconds": 86400})),
                  self.f.call("add", b.lit(intervalCompound={"intervalYearToMonth": {"months": 1},
                                                             "intervalDayToSecond": {"days": 3}}), day))
+        moved = self.f.call("add", day, b.lit(intervalCompound={"intervalYearToMonth": {}, "intervalDayToSecond": {"seconds": 432000, "precision": 9}}))
+        moved["scalarFunction"]["outputType"] = b.typ("date")  # so DataFusion writes a date and five days
+        self.one("1970-02-05", moved)
         month, days = b.lit(intervalYearToMonth={"years": 1, "months": 2}), b.lit(intervalDayToSecond={"days": 30, "seconds": 7205, "precision": 6, "subseconds": "500000"})
         both = b.lit(intervalCompound={"intervalYearToMonth": {"months": -1}, "intervalDayToSecond": {"days": 3, "seconds": -1}})
         self.one("1 year 2 months,30 days 02:00:05.5,-1 month 3 days -00:00:01,,1 year 2 months 30 days 02:00:05.5,true", month, days, both,
