@@ -372,7 +372,7 @@ def check_merge(engine, left, right):
         root = {"op": "project", "exprs": ["lrow", "rrow"], "input": root}
         found = sorted((tuple(theta.value(v) for v in row.split(",")) for row in engine.run(root)[0]), key=str)
         engine.expect(found, sorted(want, key=str), f"merge by key, {kind}")
-        dump = subprocess.run([engine.heddle, "explain", "-", "--db", engine.db, "--dump", "physical"], capture_output=True,
+        dump = subprocess.run([engine.heddle, "explain", "-", "--db", engine.db, "--backend", engine.backend, "--dump", "physical"], capture_output=True,
                               input=json.dumps({"heddle": 1, "root": root}), text=True, check=True).stdout
         engine.expect("way: sorted search" in dump, merges and engine.backend == "cpu", f"way of a join by {key}, {kind}")
 
