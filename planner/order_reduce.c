@@ -128,14 +128,8 @@ static struct fe_node *values_of(const struct order_query *q, order_set of, stru
 /* What column i of n is the minimum or maximum of; NULL: something else. */
 static const struct fe_expr *extreme_of(const struct fe_node *n, const struct fe_node *grouping, int i)
 {
-    for (; n != grouping; n = n->inputs[0]) {
-        if (n->op != FE_PROJECT_OP)
-            continue;
-        if (n->u.project.exprs[i]->op != FE_COL)
-            return NULL;
-        i = n->u.project.exprs[i]->col;
-    }
-    if (i < grouping->u.agg.nkeys)
+    i = order_group_column(n, grouping, i);
+    if (i < grouping->u.agg.nkeys) /* a key, or an expression */
         return NULL;
     const struct fe_agg *a = &grouping->u.agg.aggs[i - grouping->u.agg.nkeys];
     return (a->fn == FE_AGG_MIN || a->fn == FE_AGG_MAX) && !a->filter && !lx_may_fail(a->arg) ? a->arg : NULL;

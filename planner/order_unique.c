@@ -83,14 +83,21 @@ const struct fe_node *order_grouping_below(const struct fe_node *n)
     return n->op == FE_AGGREGATE_OP && n->u.agg.nsets <= 1 && n->u.agg.nkeys > 0 ? n : NULL;
 }
 
-const struct fe_expr *order_group_key(const struct fe_node *n, const struct fe_node *grouping, int i)
+int order_group_column(const struct fe_node *n, const struct fe_node *grouping, int i)
 {
     for (; n != grouping; n = n->inputs[0]) {
         if (n->op != FE_PROJECT_OP)
             continue;
         if (n->u.project.exprs[i]->op != FE_COL)
-            return NULL;
+            return -1;
         i = n->u.project.exprs[i]->col;
     }
-    return i < grouping->u.agg.nkeys && !lx_may_fail(grouping->u.agg.keys[i]) ? grouping->u.agg.keys[i] : NULL;
+    return i;
+}
+
+const struct fe_expr *order_group_key(const struct fe_node *n, const struct fe_node *grouping, int i)
+{
+    i = order_group_column(n, grouping, i);
+    return i >= 0 && i < grouping->u.agg.nkeys && !lx_may_fail(grouping->u.agg.keys[i]) ? grouping->u.agg.keys[i]
+                                                                                        : NULL;
 }
