@@ -382,6 +382,17 @@ static struct est_key equal_key(const struct ctx *c, const struct fe_node *n, in
     return k;
 }
 
+/* A grouping's counts: d different ones are of at least d (d - 1) / 2 rows, and none is above the most frequent key's. */
+static struct est_key count_key(const struct ctx *c, const struct fe_node *n)
+{
+    double rows = est_rows(c, n->inputs[0]), most = sqrt(2 * rows) + 1;
+    if (n->u.agg.nkeys == 1) {
+        struct est_key k = est_key(c, n->inputs[0], n->u.agg.keys[0]);
+        most = k.heavy > 0 ? HD_MIN(most, k.heavy * rows) : most;
+    }
+    return (struct est_key){HD_MAX(1, HD_MIN(most, est_rows(c, n))), 0};
+}
+
 /* Follows the column to its table; filters are taken to thin out all values alike. */
 static struct est_key column_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
 {
@@ -413,7 +424,11 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     }
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP: { /* a lone key is unique, one of several less than it was */
-        if (e->col >= n->u.agg.nkeys)
+        int a = e->col - n->u.agg.nkeys;
+        if (a >= 0 && a < n->u.agg.naggs &&
+            (n->u.agg.aggs[a].fn == FE_AGG_COUNT_STAR || n->u.agg.aggs[a].fn == FE_AGG_COUNT))
+            return count_key(c, n);
+        if (a >= 0)
             return none;
         struct est_key k = est_key(c, n->inputs[0], n->u.agg.keys[e->col]);
         k.heavy = n->u.agg.nkeys == 1 ? 1 / HD_MAX(1, k.distinct) : k.heavy;
@@ -429,8 +444,21 @@ static struct est_key column_key(const struct ctx *c, const struct fe_node *n, c
     return none;
 }
 
+/* coalesce(a, constant): a's values and the constant. */
+static struct est_key coalesce_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
+{
+    struct est_key k = est_key(c, n, e->args[0]);
+    for (int i = 1; i < e->nargs; i++)
+        if (pl_uncast(e->args[i])->op != FE_LIT)
+            return (struct est_key){-1, 0};
+    k.distinct = k.distinct < 0 ? -1 : k.distinct + e->nargs - 1;
+    return k;
+}
+
 struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e)
 {
+    if (e->op == FE_COALESCE)
+        return coalesce_key(c, n, e);
     if (e->op != FE_COL)
         return (struct est_key){-1, 0};
     struct est_node *known = &c->est[n->id];

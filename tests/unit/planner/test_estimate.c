@@ -191,6 +191,21 @@ static void keys_lead_to_the_facts_of_their_column(void **state)
         10, 0.2);
 }
 
+static void counts_of_groups_are_few(void **state)
+{
+    (void)state;
+    /* d different counts are of d (d - 1) / 2 rows of 10,000 at least, and of unique keys all are 1. */
+    assert_key(px_read(&arena, GROUPS("'grp'")), 1, 142.421356, 0);
+    assert_key(px_read(&arena, GROUPS("'grp', 'id'")), 2, 142.421356, 0);
+    assert_key(px_read(&arena, GROUPS("'id'")), 1, 1, 0);
+    struct fe_plan *p = px_read(
+        &arena,
+        "{'op': 'project', 'exprs': [{'expr': 'coalesce(n, 0)', 'as': 'x'}, {'expr': 'coalesce(n, grp)', 'as': 'y'}]"
+        ", 'input': " GROUPS("'grp'") "}");
+    assert_key(p, 0, 143.421356, 0);
+    assert_key(p, 1, -1, 0);
+}
+
 /* 100,000 children of which one value of oid has 5 %, against themselves: 0.05 * 0.05 * 100,000 pairs a row. */
 static void skew_multiplies(void **state)
 {
@@ -241,6 +256,7 @@ int main(void)
         cmocka_unit_test(operators_pass_rows_on),
         cmocka_unit_test(joins_thin_the_bigger_side),
         cmocka_unit_test(keys_lead_to_the_facts_of_their_column),
+        cmocka_unit_test(counts_of_groups_are_few),
         cmocka_unit_test(skew_multiplies),
         cmocka_unit_test(what_may_raise_is_known_by_types),
     };
