@@ -96,7 +96,7 @@ static int read_document(struct api_spread *p, const struct cJSON *document, str
 static int cut(struct api_spread *p, struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(&p->arena, p->of, p->workers, &document, err));
+    HD_TRY(api_statement_cut(&p->arena, p->of, p->workers, true, &document, err));
     return read_document(p, document, err);
 }
 

@@ -163,9 +163,10 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
 /* No rows, in the columns of the result. */
 int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 struct cJSON;
-/* The plan, cut for so many workers (docs/scale.md); the document lives in the arena. */
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, struct cJSON **document,
-                      struct hd_err *err);
+/* The plan, cut for so many workers (docs/scale.md), which gather faster than they shuffle (`gathers`); the document lives
+ * in the arena. */
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool gathers,
+                      struct cJSON **document, struct hd_err *err);
 /* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
  * runs on a GPU of the engine with the options of s. */
 int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,

@@ -336,17 +336,26 @@ static bool partitions_meet(const struct dist_rel *in, const struct fe_node *top
     return true;
 }
 
-/* Shuffled by a column that all partitions have as a key, or brought together. */
+/* Shuffled by a column that all partitions have as a key, or by all such columns together; else brought together. */
 static struct dist_rel window_rows(struct dist *d, struct dist_rel in, const struct fe_node *top)
 {
+    int all = 0, *columns = HD_NEWN(d->a, int, in.node->ncols + 1);
+    struct fe_expr **keys = HD_NEWN(d->a, struct fe_expr *, in.node->ncols + 1);
     for (int i = 0; i < in.node->ncols; i++) {
-        struct fe_expr column = {.op = FE_COL, .col = i};
         struct dist_rel by = in;
         by.by = HD_NEWN(d->a, bool, in.node->ncols + 1);
         by.by[i] = true;
-        if (partitions_meet(&by, top) && dist_divides(d, in.node, &column))
-            return dist_shuffle(d, in, i, ++d->ways);
+        if (!partitions_meet(&by, top))
+            continue;
+        columns[all] = i;
+        keys[all] = HD_NEW(d->a, struct fe_expr);
+        *keys[all] = (struct fe_expr){.op = FE_COL, .col = i};
+        if (dist_divides(d, in.node, 1, &keys[all]))
+            return dist_shuffle(d, in, 1, &i, ++d->ways);
+        all++;
     }
+    if (all > 1 && dist_divides(d, in.node, all, keys))
+        return dist_shuffle(d, in, all, columns, ++d->ways);
     return dist_whole(d, in);
 }
 
@@ -550,6 +559,13 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
         struct dist d = cut(start, &schemes[i]);
         if (!out->scheme || d.cost < out->cost)
             *out = d;
+    }
+    if (out->may_part && !opt->gathers) {
+        struct dist parted = *start;
+        parted.part_groups = true;
+        parted = cut(&parted, out->scheme);
+        if (parted.cost < out->cost)
+            *out = parted;
     }
     return 0;
 }

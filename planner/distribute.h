@@ -9,6 +9,7 @@ struct cJSON;
 
 struct pl_distribute_options {
     int workers;
+    bool gathers; /* workers gather faster than they shuffle: one of them has the groups of all in a final step */
     pl_value_fn value;
     /* As in struct pl_options. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

@@ -256,7 +256,38 @@ static struct cJSON *final_op(struct steps *s, const struct cJSON *op, struct cJ
     return v;
 }
 
-/* Columns of the partial step are those of its functions: all are read. */
+/* Group keys (their positions) by which rows can be shuffled, so that each worker has whole groups: one with values
+ * enough, or all together. How many; 0: none. `columns`: they have to be columns of the input. */
+static int shuffle_keys(struct dist *d, const struct fe_node *n, bool columns, int *found)
+{
+    int nkeys = n->u.agg.nsets ? 0 : n->u.agg.nkeys, all = 0;
+    for (int i = 0; i < nkeys; i++) {
+        if (columns && n->u.agg.keys[i]->op != FE_COL)
+            continue;
+        found[all++] = i;
+        if (dist_divides(d, n->inputs[0], 1, &n->u.agg.keys[i])) {
+            found[0] = i;
+            return 1;
+        }
+    }
+    struct fe_expr **keys = HD_NEWN(d->a, struct fe_expr *, all + 1);
+    for (int i = 0; i < all; i++)
+        keys[i] = n->u.agg.keys[found[i]];
+    return all > 1 && dist_divides(d, n->inputs[0], all, keys) ? all : 0;
+}
+
+/* The groups of all workers' partial steps: shuffled by keys, if the cut is one that does so, or together. The steps'
+ * columns are those of their functions: all are read. */
+static struct dist_rel bring_groups(struct dist *d, const struct fe_node *n, struct dist_rel part)
+{
+    int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1), nkeys = shuffle_keys(d, n, false, keys);
+    double groups = dist_rows(d, n) * d->workers, rows = HD_MIN(groups, dist_rows(d, n->inputs[0]));
+    d->may_part |= nkeys > 0;
+    part = nkeys && d->part_groups ? dist_shuffle_all(d, part, nkeys, keys, rows) : dist_cut_all(d, part, rows);
+    dist_work(d, &part, groups);
+    return part;
+}
+
 static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
     struct hd_arena *a = d->a;
@@ -270,19 +301,18 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     struct dist_rel part = in;
     part.op = partial_op(&s, in);
     part.node = n;
-    double groups = dist_rows(d, n) * d->workers;
-    part = dist_cut_all(d, part, HD_MIN(groups, dist_rows(d, n->inputs[0])));
-    dist_work(d, &part, groups);
-    return (struct dist_rel){.op = final_op(&s, op, part.op), .node = n};
+    part = bring_groups(d, n, part);
+    return (struct dist_rel){
+        .op = final_op(&s, op, part.op), .node = n, .split = part.split, .by = part.by, .way = part.way};
 }
 
-/* A key column with so many values that each worker can have groups; -1: there is none. */
-static int shuffle_key(const struct dist *d, const struct fe_node *n)
+/* Rows of the input, whole groups on one worker. */
+static struct dist_rel bring_rows(struct dist *d, const struct fe_node *n, struct dist_rel in)
 {
-    for (int i = 0; i < n->u.agg.nkeys && n->u.agg.nsets == 0; i++)
-        if (n->u.agg.keys[i]->op == FE_COL && dist_divides(d, n->inputs[0], n->u.agg.keys[i]))
-            return n->u.agg.keys[i]->col;
-    return -1;
+    int *columns = HD_NEWN(d->a, int, n->u.agg.nkeys + 1), nkeys = shuffle_keys(d, n, true, columns);
+    for (int i = 0; i < nkeys; i++)
+        columns[i] = n->u.agg.keys[columns[i]]->col;
+    return nkeys ? dist_shuffle(d, in, nkeys, columns, ++d->ways) : dist_whole(d, in);
 }
 
 struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
@@ -292,9 +322,10 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
     if (in.split && !by) {
         if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
             return two_steps(d, op, n, in);
-        int column = shuffle_key(d, n);
-        in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : dist_whole(d, in);
+        in = bring_rows(d, n, in);
         by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+        if (in.split && !by) /* several keys say together where a group is */
+            by = HD_NEWN(d->a, bool, n->ncols + 1);
     }
     return (struct dist_rel){
         .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
@@ -307,7 +338,8 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
     if (in.split && !by) {
         in.node = n;
         in.op = dist_over(d->a, op, "input", in.op, NULL);
-        in = dist_cut_all(d, in, dist_rows(d, n));
+        in = bring_groups(d, n, in);
+        by = in.by;
     }
     return (struct dist_rel){
         .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};

@@ -7,6 +7,7 @@
 
 /* Costs in rows that a worker goes through, roughly: 10 ns. */
 static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
+static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
 static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
@@ -150,7 +151,8 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.bytes = f.rows * row_bytes(d, rel.node);
     hd_vec_push(d->a, &d->fragments, f);
     double sent = f.rows + f.bytes / SENT_BYTES;
-    d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? sent / d->workers : sent);
+    double shuffled = sent / d->workers + PIECE_ROWS * d->workers;
+    d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
     struct cJSON *scan = dist_name(d->a, "op", "scan");
     fe_put(scan, "table", fe_make_string(d->a, f.table));
     return scan;
@@ -185,23 +187,43 @@ static const char *free_name(struct dist *d, const struct fe_node *n)
     return name;
 }
 
-struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way)
+/* rel.op's rows, which have the columns that say where they go. */
+static struct dist_rel spread_anew(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)
 {
-    const struct fe_node *n = rel.node;
-    const char *to = free_name(d, n);
-    struct cJSON *exprs = fe_make_list(d->a), *columns = fe_make_list(d->a);
-    fe_push(exprs, dist_as(d->a, pl_hashed_worker(d->a, n->cols[column].name, d->workers), to));
-    rel.op = dist_new_op(d->a, "project", needed(d, rel));
+    const struct fe_column *cols = rel.node->cols;
+    const char **names = HD_NEWN(d->a, const char *, n), *to = free_name(d, rel.node);
+    struct cJSON *exprs = fe_make_list(d->a);
+    for (int i = 0; i < n; i++)
+        names[i] = cols[columns[i]].name;
+    fe_push(exprs, dist_as(d->a, pl_hashed_worker(d->a, names, n, d->workers), to));
+    rel.op = dist_new_op(d->a, "project", rel.op);
     fe_put(rel.op, "keep", fe_make_bool(d->a, true));
     fe_put(rel.op, "exprs", exprs);
-    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = dist_rows(d, n), .shuffle = to});
-    for (int i = 0; i < n->ncols; i++)
-        if (d->need[n->id][i])
-            fe_push(columns, fe_make_string(d->a, n->cols[i].name));
-    fe_put(scan, "columns", columns);
-    struct dist_rel out = {.op = scan, .node = n, .plain = true, .split = true, .way = way};
-    out.by = HD_NEWN(d->a, bool, n->ncols + 1);
-    out.by[column] = true;
+    struct dist_rel out = {.node = rel.node, .plain = true, .split = true};
+    out.op = end_fragment(d, rel, (struct dist_fragment){.rows = rows, .shuffle = to});
+    out.by = HD_NEWN(d->a, bool, rel.node->ncols + 1);
+    out.by[columns[0]] = n == 1;
+    return out;
+}
+
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const int *columns, int way)
+{
+    const struct fe_node *node = rel.node;
+    struct cJSON *read = fe_make_list(d->a);
+    rel.op = needed(d, rel);
+    struct dist_rel out = spread_anew(d, rel, n, columns, dist_rows(d, node));
+    for (int i = 0; i < node->ncols; i++)
+        if (d->need[node->id][i])
+            fe_push(read, fe_make_string(d->a, node->cols[i].name));
+    fe_put(out.op, "columns", read);
+    out.way = way;
+    return out;
+}
+
+struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)
+{
+    struct dist_rel out = spread_anew(d, rel, n, columns, rows);
+    out.way = ++d->ways;
     return out;
 }
 

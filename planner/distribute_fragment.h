@@ -48,14 +48,16 @@ struct dist {
     struct dist_shared *shared;
     HD_VEC(struct dist_fragment) fragments;
     int ways; /* shuffles so far */
+    bool part_groups; /* groups of a partial step are shuffled to their final one; else one worker has them */
+    bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
 };
 
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
-/* Values of an expression over n's columns are so many that each worker can have some. */
-bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe_expr *e);
+/* Values of expressions over n's columns, together, are so many that each worker can have some. */
+bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 
@@ -65,9 +67,11 @@ enum dist_cut { DIST_GATHER, DIST_KEEP, DIST_GATHER_SET };
 struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows);
 /* The same of columns that are not those of a typed operator, or that all are read; DIST_GATHER. */
 struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
-/* The rows of rel, which is spread, are spread anew, by a hash of a column that somebody reads; in the same way as others of
- * that number. */
-struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int column, int way);
+/* The rows of rel, which is spread, are spread anew, by a hash of n columns (of rel.node, in this order) that somebody
+ * reads; in the same way as others of that number. A single one says afterwards where a row is, several do together. */
+struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
+/* The same of columns that are not those of a typed operator, but for those by which they are spread. */
+struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows);
 /* The bytes of that, or of gathering them. */
 double dist_bytes(const struct dist *d, const struct fe_node *n);
 /* rel, unless its rows are spread: then they are brought together. */

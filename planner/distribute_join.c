@@ -91,21 +91,51 @@ static void gather_one(struct dist *d, const struct fe_node *n, struct dist_rel 
         *l = gather_side(d, n, *l, FE_SIDE_LEFT);
 }
 
+/* Columns that the join equates; of several pairs with one column each counts. */
+struct equated {
+    int n, *lcol, *rcol;
+    struct fe_expr **left, **right;
+};
+
+static struct equated equated_columns(struct dist *d, const struct fe_node *n)
+{
+    int keys = n->u.join.nkeys;
+    struct equated e = {0, HD_NEWN(d->a, int, keys + 1), HD_NEWN(d->a, int, keys + 1),
+                        HD_NEWN(d->a, struct fe_expr *, keys + 1), HD_NEWN(d->a, struct fe_expr *, keys + 1)};
+    for (int i = 0; i < keys; i++) {
+        const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
+        if (x->op != FE_COL || y->op != FE_COL)
+            continue;
+        e.left[e.n] = (struct fe_expr *)(uintptr_t)x;
+        e.right[e.n] = (struct fe_expr *)(uintptr_t)y;
+        e.lcol[e.n] = x->col;
+        e.rcol[e.n++] = y->col;
+    }
+    return e;
+}
+
+static bool shuffle_by(struct dist *d, struct dist_rel *l, struct dist_rel *r, int n, const int *lcol, const int *rcol)
+{
+    int way = ++d->ways;
+    *l = dist_shuffle(d, *l, n, lcol, way);
+    *r = dist_shuffle(d, *r, n, rcol, way);
+    return true;
+}
+
 /* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering one. */
 static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
     double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
     double gathered = left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
-    for (int i = 0; i < n->u.join.nkeys && (bl + br) / d->workers < gathered; i++) {
-        const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
-        if (x->op != FE_COL || y->op != FE_COL || !dist_divides(d, l->node, x) || !dist_divides(d, r->node, y))
-            continue;
-        int way = ++d->ways;
-        *l = dist_shuffle(d, *l, x->col, way);
-        *r = dist_shuffle(d, *r, y->col, way);
-        return true;
-    }
+    struct equated e = equated_columns(d, n);
+    if ((bl + br) / d->workers >= gathered)
+        return false;
+    for (int i = 0; i < e.n; i++)
+        if (dist_divides(d, l->node, 1, &e.left[i]) && dist_divides(d, r->node, 1, &e.right[i]))
+            return shuffle_by(d, l, r, 1, &e.lcol[i], &e.rcol[i]);
+    if (e.n > 1 && dist_divides(d, l->node, e.n, e.left) && dist_divides(d, r->node, e.n, e.right))
+        return shuffle_by(d, l, r, e.n, e.lcol, e.rcol);
     return false;
 }
 

@@ -118,9 +118,9 @@ static double groups_of(const struct dist *d, const struct fe_node *input, int n
     return HD_MAX(1, HD_MIN(groups, rows));
 }
 
-bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe_expr *e)
+bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys)
 {
-    return groups_of(d, n, 1, (struct fe_expr *const[]){(struct fe_expr *)(uintptr_t)e}) >= 2.0 * d->workers;
+    return groups_of(d, n, nkeys, keys) >= 2.0 * d->workers;
 }
 
 static double rows_of(const struct dist *d, const struct fe_node *n)

@@ -189,10 +189,12 @@ static char *param_name(struct hd_arena *a, const char *prefix, enum end e, stru
     return hd_asprintf(a, "%s_%s_%s", prefix, e == FROM ? "from" : "to", hd_type_text(t, type));
 }
 
-struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *column, int workers)
+struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *const *columns, int n, int workers)
 {
-    struct cJSON *bits = apply(a, "&", apply(a, "hash", leaf(a, "col", column), NULL), literal(a, INT64_MAX));
-    return apply(a, "%", bits, literal(a, workers));
+    struct cJSON *hash = apply(a, "hash", leaf(a, "col", columns[0]), NULL);
+    for (int i = 1; i < n; i++)
+        fe_push(fe_member(hash, "args"), leaf(a, "col", columns[i]));
+    return apply(a, "%", apply(a, "&", hash, literal(a, INT64_MAX)), literal(a, workers));
 }
 
 struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s, const struct fe_table *t, int column,
@@ -200,7 +202,7 @@ struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s,
 {
     const struct fe_table_column *c = &t->cols[column];
     if (s->hashed)
-        return apply(a, "=", pl_hashed_worker(a, c->name, workers), leaf(a, "param", prefix));
+        return apply(a, "=", pl_hashed_worker(a, (const char *const[]){c->name}, 1, workers), leaf(a, "param", prefix));
     struct cJSON *from =
         apply(a, ">=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, FROM, c->type)));
     struct cJSON *to = apply(a, "<=", leaf(a, "col", c->name), leaf(a, "param", param_name(a, prefix, TO, c->type)));

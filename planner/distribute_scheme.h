@@ -27,8 +27,8 @@ int pl_scheme_column(const struct pl_scheme *s, const struct fe_table *t);
 /* Rows of t of one worker lie together, so that it reads no others. */
 bool pl_scheme_is_sorted(const struct fe_table *t, int column);
 
-/* The number of the worker that has the rows with a value of this column, by its hash. */
-struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *column, int workers);
+/* The number of the worker that has the rows with these values of columns, by their hash; n >= 1. */
+struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *const *columns, int n, int workers);
 /* The condition that keeps a worker's rows of a column, in the parameters of pl_scheme_params, whose names begin with
  * `prefix`. */
 struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s, const struct fe_table *t, int column,

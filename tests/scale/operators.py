@@ -33,6 +33,7 @@ def database(path):
                             "other": [None if i % 5 == 0 else i % 3 for i in range(200)]}),
         "child": pa.table({"k": pa.array(keys, pa.int32()), "v": [rng.randrange(-50, 50) for _ in range(n)],
                            "f": [rng.random() for _ in range(n)], "small": pa.array([i % 4 for i in range(n)], pa.int32()),
+                           "few": pa.array([i // 4 % 3 for i in range(n)], pa.int32()),
                            "s": [None if i % 11 == 0 else f"s{i % 23}" for i in range(n)]}),
         # Sums of one worker's half leave the type, that of all is 0.
         "wide": pa.table({"id": pa.array(range(8), pa.int32()), "g": [0] * 8,
@@ -40,6 +41,7 @@ def database(path):
                           "i": pa.array([2**31 - 1] * 4 + [-(2**31 - 1)] * 4, pa.int32()),
                           "l": pa.array([2**63 - 1] * 4 + [-(2**63 - 1)] * 4, pa.int64())}),
         "dated": pa.table({"day": [day + datetime.timedelta(i // 3) for i in range(90)], "x": list(range(90))}),
+        "spread": pa.table({"x": list(range(500_000)), "y": pa.array([i % 1000 for i in range(500_000)], pa.int32())}),
         "keyless": pa.table({"a": ["x", None, "y", "x"] * 25, "b": [1.5, None, -0.0, 0.0] * 25}),
         "empty": pa.table({"e": pa.array([], pa.int32()), "z": pa.array([], pa.decimal128(12, 2))})},
         primary_keys={"parent": "p", "wide": "id"}, foreign_keys={"child": {"k": "parent"}})
@@ -109,6 +111,14 @@ CASES = [
     ("an order", {"op": "sort", "keys": ["f"], "input": CHILD}, GATHERED),
     ("first of groups", {"op": "top", "keys": ["small"], "order": ["v"], "limit": 2, "offset": 1, "ties": "keep", "input": CHILD}, GATHERED),
     ("first of local groups", {"op": "top", "keys": ["k"], "order": ["v"], "limit": 2, "input": CHILD}, LOCAL),
+    ("one step by two keys", aggregate(CHILD, ["small", {"expr": "few", "as": "t"}], ("median", {"arg": "f"})), SHUFFLED),
+    ("a window of two keys", {"op": "window", "partition": ["small", "few"], "order": ["f"], "functions": [{"fn": "rank", "as": "n"}],
+                              "input": CHILD}, SHUFFLED),
+    ("large sides, two keys", join("full", CHILD, scan("child", alias="b", filter="b.v > 3"), ["small", "b.small"], ["few", "b.few"]),
+     ["shuffle"] * 2 + LOCAL),
+    ("groups of many values, then few rows", {"op": "sort", "keys": ["a0", "w"], "limit": 5, "input": aggregate(
+        scan("spread"), [{"expr": "x % 250000", "as": "w"}], ("sum", {"arg": "y"}), ("avg", {"arg": "y"}))},
+     ["shuffle", "gather", "result"]),
     ("distinct on", {"op": "distinct", "on": ["s"], "order": ["f"], "input": CHILD}, GATHERED),
     ("distinct rows", {"op": "distinct", "input": scan("child", columns=["small", "s"])}, GATHERED),
     ("a local window", {"op": "window", "partition": ["k"], "order": ["f"], "functions": [{"fn": "row_number", "as": "n"},

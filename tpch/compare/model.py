@@ -1,27 +1,24 @@
-#!/ usr / bin / env python3
-""
-    "What a model says of TPC-H on many GPUs: compute that divides, bytes over links, columns that do not fit.
+#!/usr/bin/env python3
+"""What a model says of TPC-H on many GPUs: compute that divides, bytes over links, columns that do not fit.
 
-    Usage : model.py-- heddle BIN-- small DB-- large DB-- times SF
-    : BENCH.json [SF:BENCH.json] [--case HOSTS:GPUS:SF]...[--queries]
+Usage: model.py --heddle BIN --small DB --large DB --times SF:BENCH.json [SF:BENCH.json] [--case HOSTS:GPUS:SF]... [--queries]
 
-      Databases of two scale
-      factors(heddle gen) say how the bytes of columns and exchanges grow;
-outputs of `heddle bench tpch-- backend cuda-- out BENCH.json` how long one GPU
-        computes.A case is so many hosts of so many GPUs each at a scale factor.docs /
-    scale.md,
-    "A model", has the formulas;
-    every query is one line with-- queries,
-    else every case.""
-                    "
+Databases of two scale factors (heddle gen) say how the bytes of columns and exchanges grow; outputs of `heddle bench tpch
+--backend cuda --out BENCH.json` how long one GPU computes. A case is so many hosts of so many GPUs each at a scale factor.
+docs/scale.md, "A model", has the formulas; with --queries each query of a case is a line, too.
+"""
 
-    import argparse import json import re import subprocess from pathlib import Path
+import argparse
+import json
+import re
+import subprocess
+from pathlib import Path
 
-        GB = 1e9 CASES =
-        ("1:1:300", "1:2:300", "1:4:300", "1:4:1000", "1:8:1000", "1:8:10000", "64:8:10000", "64:8:100000")
+GB = 1e9
+CASES = ("1:1:300", "1:2:300", "1:4:300", "1:4:1000", "1:8:1000", "1:8:10000", "64:8:10000", "64:8:100000")
 
-            def
-            parse_args():
+
+def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--small", type=Path, required=True)
@@ -70,7 +67,7 @@ def stored_bytes(db):
 
 
 def read_bytes(spec, sizes):
-    """{table: bytes} that a plan's program reads of base tables: whole columns, texts and indexes."""
+    """{(table, word of an argument): bytes} that a plan's program reads of base tables: whole columns, texts, indexes."""
     found = set()
     for words in re.findall(r"^  w\d+ (.*)$", spec, re.M):
         if column := re.match(r"column (data|text \w+) (\w+)\.(\w+)", words):
@@ -78,10 +75,7 @@ def read_bytes(spec, sizes):
         elif linked := re.match(r"(foreign key|key index) ([a-z ]+) (\w+) (\d+)", words):
             part = {"child rows": "child_rows"}.get(linked[2], linked[2])
             found.add((linked[3], linked[1], int(linked[4]), part))
-    tables = {}
-    for key in found:
-        tables[key[0]] = tables.get(key[0], 0) + sizes.get(key, 0)
-    return tables
+    return {key: sizes.get(key, 0) for key in found}
 
 
 def spread_tables(fragments):
@@ -116,18 +110,20 @@ class Plan:
         self.args, self.path, self.dbs = args, path, dbs
         low, high = (read_bytes(explain(args, path, d[0], "--backend", "cuda", "--dump", "spec"), d[1]) for d in dbs)
         scales = [d[2] for d in dbs]
-        self.columns = {t: line((scales[0], low.get(t, 0)), (scales[1], high[t])) for t in high}
+        self.parts = {key: line((scales[0], low.get(key, 0)), (scales[1], high[key])) for key in high}
         ms = sorted((sf, seen[self.name]) for sf, seen in times)
         self.time = line(ms[0], ms[-1]) if len(ms) > 1 else (0.0, ms[0][1] / ms[0][0])
         self.cuts = {}
 
     def cut(self, workers):
         """[(exchange, line of bytes)] of the fragments on so many workers, and the tables that they spread."""
+        if workers == 1:
+            return [], {key[0] for key in self.parts}
         if workers not in self.cuts:
             small, large = (
                 json.loads(explain(self.args, self.path, d[0], "--fragments", str(workers)))["fragments"] for d in self.dbs
             )
-#A cut that differs between the two is taken of the large one, in proportion.
+            # A cut that differs between the two is taken of the large one, in proportion.
             same = [f["exchange"] for f in small] == [f["exchange"] for f in large]
             sent = []
             for number, fragment in enumerate(large):
@@ -138,17 +134,17 @@ class Plan:
         return self.cuts[workers]
 
     def predict(self, hosts, gpus, sf):
-        """{compute, exchange, streamed, steps: ms; sent, resident: bytes} of one execution."""
+        """{compute, exchange, streamed, steps: ms; sent, own, whole: bytes of a GPU; held: those by column} of one execution."""
         args, workers = self.args, hosts * gpus
-        sent, spread = self.cut(workers) if workers > 1 else ([], set(self.columns))
+        sent, spread = self.cut(workers)
         rate = args.peer if hosts == 1 else args.network
         over_link = 0.0
         for exchange, fit in sent:
             size = at(fit, sf)
             share = {"gather": 1, "broadcast": 1, "shuffle": 1 / workers}.get(exchange, 0)
             over_link += size * share * (workers - 1) / workers
-        own = sum(at(fit, sf) for t, fit in self.columns.items() if t in spread) / workers
-        whole = sum(at(fit, sf) for t, fit in self.columns.items() if t not in spread)
+        held = {key: at(fit, sf) / (workers if key[0] in spread else 1) for key, fit in self.parts.items()}
+        own = sum(size for key, size in held.items() if key[0] in spread)
         return {
             "compute": self.time[0] + self.time[1] * sf / workers,
             "exchange": over_link / rate / GB * 1e3,
@@ -156,29 +152,28 @@ class Plan:
             "steps": args.step * len(sent),
             "sent": over_link,
             "own": own,
-            "whole": whole,
+            "whole": sum(held.values()) - own,
+            "held": held,
         }
 
 
 def case_line(args, plans, case):
-    """Prints a case: sums over its queries; columns are streamed by all if those of all do not fit beside each other."""
+    """Prints a case, sums over its queries. What one of them has whole, all have whole; what does not fit is streamed."""
     hosts, gpus, sf = (int(part) for part in case.split(":"))
     seen = {p.name: p.predict(hosts, gpus, sf) for p in plans}
     resident = {}
-    for plan in plans:
-        spread = plan.cut(hosts * gpus)[1] if hosts * gpus > 1 else set(plan.columns)
-        for table, fit in plan.columns.items():
-            share = at(fit, sf) / (hosts * gpus if table in spread else 1)
-            resident[table] = max(resident.get(table, 0), share)
-    largest = max(s["own"] + s["whole"] for s in seen.values())
-    streams = sum(resident.values()) > 0.8 * args.memory * GB
+    for one in seen.values():
+        for key, size in one["held"].items():
+            resident[key] = max(resident.get(key, 0), size)
+    stored = sum(resident.values())
+    streams = stored > 0.8 * args.memory * GB
     total = {k: sum(s[k] for s in seen.values()) for k in ("compute", "exchange", "streamed", "steps", "sent")}
     time = sum(
         max(s["compute"], s["streamed"] if streams else 0) + s["exchange"] + s["steps"] for s in seen.values()
     )
     print(
         f"{hosts:5} {gpus:5} {sf:7} {total['compute']:10.1f} {total['exchange']:10.1f} {total['steps']:8.0f} "
-        f"{total['streamed'] if streams else 0:10.1f} {time:10.1f} {total['sent'] / GB:10.2f} {largest / GB:10.1f} "
+        f"{total['streamed'] if streams else 0:10.1f} {time:10.1f} {total['sent'] / GB:10.2f} {stored / GB:10.1f} "
         f"{max(s['whole'] for s in seen.values()) / GB:10.1f}"
     )
     if args.queries:
@@ -199,10 +194,11 @@ def main():
         times.append((float(sf), {q["name"]: q["runs"][q["fastest"]]["execute_ms"] for q in report["queries"]}))
     plans = [Plan(args, path, dbs, times) for path in sorted(args.plans.glob("q*.json"))]
     print(
-        "hosts  GPUs      SF compute ms exchange ms steps ms streamed ms   total ms  GB a link GB largest   GB whole"
+        "hosts  GPUs      SF compute ms exchange ms steps ms streamed ms   total ms  GB a link  GB a GPU   GB whole"
     )
     for case in args.case or CASES:
-    case_line(args, plans, case)
+        case_line(args, plans, case)
 
-            if __name__
-        == "__main__" : main()
+
+if __name__ == "__main__":
+    main()
