@@ -33,6 +33,8 @@ static bool *by_keys(struct dist *d, const struct dist_rel *in, const struct fe_
 /* No worker's sum leaves 38 digits: of values below 10^20 it would take 10^18 rows. */
 static bool sum_is_safe(const struct dist *d, const struct fe_node *input, const struct fe_expr *arg)
 {
+    if (arg->type.kind == HD_INTERVAL) /* no type is wider */
+        return false;
     if (arg->type.kind != HD_DECIMAL)
         return true;
     struct pl_range r = pl_typed_range(d->plan, input, arg);
@@ -54,9 +56,6 @@ static bool in_two_steps(const struct dist *d, const struct fe_node *input, cons
     case FE_AGG_BOOL_OR:
     case FE_AGG_GROUPING: return true;
     case FE_AGG_AVG:
-        if (g->type.kind == HD_INTERVAL) /* nothing divides one by a count */
-            return false;
-        return g->distinct || sum_is_safe(d, input, g->arg);
     case FE_AGG_SUM: return g->distinct || sum_is_safe(d, input, g->arg);
     case FE_AGG_ARG_MIN:
     case FE_AGG_ARG_MAX: return g->by->type.kind != HD_BOOL;

@@ -39,6 +39,8 @@ def database(path):
         "wide": pa.table({"id": pa.array(range(8), pa.int32()), "g": [0] * 8,
                           "d": pa.array([BIG, BIG, D(1), D(0), -BIG, -BIG, D(-1), D(0)], pa.decimal128(38, 0)),
                           "i": pa.array([2**31 - 1] * 4 + [-(2**31 - 1)] * 4, pa.int32()),
+                          "n": pa.array([(s * (2**25 - 1), 0, 0)
+                                         for s in (1, 1, 1, 1, -1, -1, -1, -1)], pa.month_day_nano_interval()),
                           "l": pa.array([2**63 - 1] * 4 + [-(2**63 - 1)] * 4, pa.int64())}),
         "dated": pa.table({"day": [day + datetime.timedelta(i // 3) for i in range(90)], "x": list(range(90))}),
         "spread": pa.table({"x": list(range(500_000)), "y": pa.array([i % 1000 for i in range(500_000)], pa.int32())}),
@@ -86,6 +88,7 @@ CASES = [
                                 ("grouping", {"arg": ["small", "s"]}), rollup=True), GATHERED),
     ("sums within the type", aggregate(scan("wide"), [], ("sum", {"arg": "i"}), ("sum", {"arg": "l"}), ("avg", {"arg": "l"})), GATHERED),
     ("sums that leave it on a worker", aggregate(scan("wide"), ["g"], ("sum", {"arg": "d"}), ("avg", {"arg": "d"})), GATHERED),
+    ("intervals that leave it on a worker", aggregate(scan("wide"), ["g"], ("sum", {"arg": "n"})), GATHERED),
     ("sums that leave it", aggregate(scan("wide", filter="id < 4"), [], ("sum", {"arg": "d"})), GATHERED),
     ("a sum of no rows", aggregate({"op": "repeat", "count": "2147483647", "input": {"op": "repeat", "count": "3",
                                 "input": scan("wide", filter="id < 0")}}, [], ("sum", {"arg": "i"})), GATHERED),
