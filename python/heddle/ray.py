@@ -87,10 +87,11 @@ def _start_worker(nodes: list[dict], i: int, count: int, options: dict):
     on its node, and runs again what it was at."""
     node, on_it = nodes[i % len(nodes)], len(range(i % len(nodes), count, len(nodes)))
     threads = max(1, int(node["Resources"].get("CPU", 1)) // on_it)
+    gpus = int(node["Resources"].get("GPU", 0)) // on_it  # Ray shows a worker these alone
     actor = ray.remote(concurrency_groups={"control": 1}, allow_out_of_order_execution=True, num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES,
-                       num_gpus=int(node["Resources"].get("GPU", 0)) // on_it,
+                       num_gpus=gpus,
                        scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))(_Worker)
-    return actor.remote({"threads": threads, **options})
+    return actor.remote({"threads": threads, "device": "all" if gpus > 1 else 0, **options})
 
 
 class Cluster:
