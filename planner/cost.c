@@ -332,3 +332,27 @@ int pl_cost_class(const struct fe_expr *e)
         k = HD_MAX(k, pl_cost_class(e->args[i]));
     return k;
 }
+
+/* ---- facts of tables in memory ---------------------------------------------------------------- */
+
+double pl_cost_facts(double rows, bool text, int width, bool counts)
+{
+    enum { NS_TEXT = 20, NS_RANGE = 1, NS_WIDE_RANGE = 2, NS_COUNT = 3, NS_WIDE_COUNT = 6 };
+    bool wide = width > 8;
+    if (text)
+        return rows * NS_TEXT;
+    return rows * ((wide ? NS_WIDE_RANGE : NS_RANGE) + (counts ? (wide ? NS_WIDE_COUNT : NS_COUNT) : 0));
+}
+
+double pl_facts_spare(double rows)
+{
+    enum { NS_ROW = 5 }; /* of a plan */
+    const double share = 0.02;
+    return rows * NS_ROW * share;
+}
+
+bool pl_worth_facts(double rows)
+{
+    enum { FACTS_ROWS = 10000 };
+    return rows >= FACTS_ROWS;
+}

@@ -22,6 +22,8 @@ enum {
 struct counter {
     const struct fe_table_column *col;
     int64_t rows;
+    struct rt_pool *pool;
+    hd_i128 origin; /* of 16-byte INT */
     uint64_t min; /* ordinal */
     uint64_t range;
     /* array */
@@ -46,7 +48,11 @@ int rt_drop_nulls(const struct fe_table_column *c, int64_t from, int n, uint64_t
 static int strip(const struct counter *x, int64_t from, uint64_t *v)
 {
     int n = (int)HD_MIN(x->rows - from, STRIP);
-    rt_col_ordinals(x->col, from, n, v);
+    if (rt_col_has_ordinals(x->col))
+        rt_col_ordinals(x->col, from, n, v);
+    else
+        for (int i = 0; i < n; i++)
+            v[i] = (uint64_t)(((const hd_i128 *)x->col->at.data)[from + i] - x->origin);
     return x->col->at.validity ? rt_drop_nulls(x->col, from, n, v) : n;
 }
 
@@ -71,7 +77,7 @@ static int count_task(void *ctx, int worker, int64_t part, struct hd_err *err)
     uint64_t v[STRIP];
     (void)worker;
     (void)err;
-    for (int64_t row = 0; row < x->rows; row += STRIP) {
+    for (int64_t row = 0; row < x->rows && !rt_pool_stopped(x->pool); row += STRIP) {
         int rows = strip(x, row, v);
         for (int i = 0; i < rows; i++) {
             uint64_t d = v[i] - x->min - from;
@@ -225,17 +231,21 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool, stru
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, uint64_t min, uint64_t max,
+int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, const struct rt_ordinals *ordinals,
                     struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err)
 {
-    struct counter x = {.col = col, .rows = rows, .min = min, .range = max - min + 1};
+    struct counter x = {.col = col,
+                        .rows = rows,
+                        .pool = pool,
+                        .origin = ordinals->origin,
+                        .min = ordinals->min,
+                        .range = ordinals->max - ordinals->min + 1};
     uint64_t worth = HD_MAX((uint64_t)rows * RT_DENSE_RATIO, COUNT_ALWAYS);
-    bool ordinals = rt_col_has_ordinals(col);
     int rc;
     pthread_mutex_init(&x.mutex, NULL);
-    if (ordinals && !hd_type_is_float(col->type) && max - min < worth)
+    if (ordinals->there && !hd_type_is_float(col->type) && ordinals->max - ordinals->min < worth)
         rc = count_in_array(&x, pool, dir, out, err);
-    else if (ordinals && rows <= SORT_ROWS)
+    else if (ordinals->there && rows <= SORT_ROWS)
         rc = count_sorted(&x, out, err);
     else
         rc = estimate(&x, nulls, pool, out, err);
