@@ -15,7 +15,10 @@ struct api_facts {
     pthread_mutex_t mutex;
     pthread_cond_t idle;
     bool busy;
-    struct fe_facts column[]; /* known: in place of those of the table */
+    struct column {
+        struct fe_facts facts; /* known: in place of those of the table */
+        bool counted; /* or estimated */
+    } column[];
 };
 
 struct api_facts *api_facts_new(int ncols)
@@ -49,7 +52,7 @@ struct work {
 
 static bool has(const struct api_facts *f, int column, bool counts)
 {
-    return f->column[column].known && (!counts || f->column[column].distinct >= 0);
+    return f->column[column].facts.known && (!counts || f->column[column].counted);
 }
 
 static bool is_known(struct api_facts *f, int column, bool counts)
@@ -97,7 +100,7 @@ static int compute(const struct fe_table *t, int column, bool counts, struct wor
     HD_TRY(make_pool(w, t->rows, err));
     if (!rt_memory_reserve(w->memory, bytes))
         return HD_FAIL(err, RESOURCE, t->name, "no memory to count distinct values");
-    int rc = rt_facts_compute(&t->cols[column], t->rows, counts ? RT_FACTS_ALL : RT_FACTS_RANGE, w->pool, w->dir, out, err);
+    int rc = rt_facts_compute(&t->cols[column], t->rows, counts ? RT_FACTS_ALL : RT_FACTS_ESTIMATED, w->pool, w->dir, out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
@@ -117,7 +120,7 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     rc = compute(t, column, counts, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
-        f->column[column] = found;
+        f->column[column] = (struct column){found, counts};
     f->busy = false;
     pthread_cond_broadcast(&f->idle);
     pthread_mutex_unlock(&f->mutex);
@@ -133,8 +136,8 @@ static int copy_table(struct hd_arena *a, const struct api_table *base, struct f
     copy->cols = hd_dup(a, t->cols, (size_t)t->ncols * sizeof *t->cols);
     pthread_mutex_lock(&base->facts->mutex);
     for (int c = 0; c < t->ncols; c++)
-        if (base->facts->column[c].known)
-            copy->cols[c].facts = base->facts->column[c];
+        if (base->facts->column[c].facts.known)
+            copy->cols[c].facts = base->facts->column[c].facts;
     pthread_mutex_unlock(&base->facts->mutex);
     *out = copy;
     return 0;
@@ -372,7 +375,7 @@ void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *
             }
         hd_strbuf_addf(out, "): %s", how_text(f->how));
         if (f->how == API_LEARNED_COMPUTED)
-            hd_strbuf_addf(out, ", %s, %.3f ms", f->wanted->counts ? "range and distinct values" : "range", f->ms);
+            hd_strbuf_addf(out, ", %s, %.3f ms", f->wanted->counts ? "counted" : "estimated", f->ms);
         hd_strbuf_addc(out, '\n');
     }
     fe_plan_scans(s->plan, show_device, &x);

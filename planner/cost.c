@@ -335,13 +335,14 @@ int pl_cost_class(const struct fe_expr *e)
 
 /* ---- facts of tables in memory ---------------------------------------------------------------- */
 
-double pl_cost_facts(double rows, bool text, int width, bool counts)
+double pl_cost_facts(double rows, bool has_range, int width, bool counts)
 {
-    enum { NS_TEXT = 20, NS_RANGE = 1, NS_WIDE_RANGE = 2, NS_COUNT = 3, NS_WIDE_COUNT = 6 };
+    enum { NS_HASHED = 20, NS_RANGE = 1, NS_WIDE_RANGE = 2, NS_COUNT = 3, NS_WIDE_COUNT = 6, NS_SAMPLED = 75, SAMPLE = 4096 };
     bool wide = width > 8;
-    if (text)
-        return rows * NS_TEXT;
-    return rows * ((wide ? NS_WIDE_RANGE : NS_RANGE) + (counts ? (wide ? NS_WIDE_COUNT : NS_COUNT) : 0));
+    double pass = !has_range ? 0 : wide ? NS_WIDE_RANGE : NS_RANGE;
+    if (!counts)
+        return rows * pass + HD_MIN(rows, SAMPLE) * NS_SAMPLED;
+    return rows * (!has_range ? NS_HASHED : pass + (wide ? NS_WIDE_COUNT : NS_COUNT));
 }
 
 double pl_facts_spare(double rows)

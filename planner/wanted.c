@@ -12,7 +12,11 @@
 #include "planner/range.h"
 #include "runtime/base/vec.h"
 
-enum { KEYS = 1 << PL_USE_JOIN | 1 << PL_USE_GROUP | 1 << PL_USE_PART, FILTERS = 1 << PL_USE_EQUAL | 1 << PL_USE_RANGE };
+enum {
+    KEYS = 1 << PL_USE_JOIN | 1 << PL_USE_GROUP | 1 << PL_USE_PART,
+    FILTERS = 1 << PL_USE_EQUAL | 1 << PL_USE_RANGE,
+    BY_DISTINCT = 1 << PL_USE_JOIN | 1 << PL_USE_GROUP | 1 << PL_USE_EQUAL /* what gains without a range */
+};
 
 const char *pl_fact_use_text(enum pl_fact_use u)
 {
@@ -241,21 +245,19 @@ static double gain_of(unsigned uses)
     return sum;
 }
 
-static bool is_missing(const struct fe_facts *f, bool counts)
-{
-    return !f->known || (counts && f->distinct < 0);
-}
-
 static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned uses, struct pl_wanted *out)
 {
     const struct fe_table_column *c = &t->cols[column];
-    bool text = c->storage == FE_STORE_TEXT, ranged = c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT;
-    bool counts = wants_counts(uses);
-    if (!(counts || ranged) || !is_missing(&c->facts, counts))
+    bool has_range = c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT, counts = wants_counts(uses);
+    if (c->facts.known || !(has_range || uses & BY_DISTINCT))
         return;
-    double rows = (double)t->rows, cost = pl_cost_facts(rows, text, c->width, counts);
-    bool pays = cost <= gain_of(uses) * rows || cost <= pl_facts_spare(w->rows);
-    out->v[out->n++] = (struct pl_wanted_fact){t, column, uses, counts, pays, cost};
+    double rows = (double)t->rows, limit = HD_MAX(gain_of(uses) * rows, pl_facts_spare(w->rows));
+    double cost = pl_cost_facts(rows, has_range, c->width, counts);
+    if (counts && cost > limit) {
+        counts = false;
+        cost = pl_cost_facts(rows, has_range, c->width, false);
+    }
+    out->v[out->n++] = (struct pl_wanted_fact){t, column, uses, counts, cost <= limit, cost};
 }
 
 void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, struct pl_wanted *out)

@@ -1,5 +1,6 @@
 /* Three ways to count values: in an array where their range is small for the number of rows, by
- * sorting where the rows are few, else by an estimate (HyperLogLog). */
+ * sorting where the rows are few, else by an estimate (HyperLogLog). A sample serves where the order of
+ * magnitude is enough. */
 #include "runtime/store/store_count.h"
 
 #include <math.h>
@@ -227,6 +228,45 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool, stru
     int rc = rt_pool_run(pool, rt_nblocks(x->rows), estimate_task, x, NULL, "", err);
     *out = (struct rt_counts){read_registers(registers, x->rows - nulls), false, -1};
     return rc;
+}
+
+/* ---- sample --------------------------------------------------------------------------------- */
+
+/* Hashes of values, one row of each of as many ranges of rows: neighbours are often alike. */
+static int take_sample(const struct fe_table_column *c, int64_t rows, uint64_t v[RT_SAMPLE_ROWS])
+{
+    int n = 0, all = (int)HD_MIN(rows, RT_SAMPLE_ROWS);
+    for (int i = 0; i < all; i++) {
+        int64_t from = (int64_t)((hd_i128)rows * i / all), to = (int64_t)((hd_i128)rows * (i + 1) / all);
+        int64_t row = from + (int64_t)(rt_hash64((uint64_t)i + 1) % (uint64_t)(to - from));
+        v[n] = rt_col_valid(c, row) ? rt_col_hash(c, row) : 0;
+        n += rt_col_valid(c, row);
+    }
+    return n;
+}
+
+/* Of r rows d have values that others have, too, f values occur once: of N rows sqrt(N / r) f + d (Charikar, Chaudhuri,
+ * Motwani and Narasayya, Towards estimation error guarantees for distinct values, 2000: GEE). */
+int rt_sample_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, struct rt_counts *out,
+                     struct hd_err *err)
+{
+    uint64_t *v = hd_try_malloc(RT_SAMPLE_ROWS * sizeof *v);
+    if (!v)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    int n = take_sample(col, rows, v);
+    int64_t once = 0, often = 0;
+    qsort(v, (size_t)n, sizeof *v, compare_u64);
+    for (int i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && v[k] == v[i]; k++)
+            continue;
+        once += k == i + 1;
+        often += k > i + 1;
+    }
+    free(v);
+    int64_t values = rows - nulls;
+    double estimate = sqrt((double)values / HD_MAX(n, 1)) * (double)once + (double)often;
+    *out = (struct rt_counts){HD_MAX(HD_MIN((int64_t)(estimate + 0.5), values), 1), false, -1};
+    return 0;
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */

@@ -22,6 +22,11 @@ struct rt_ordinals {
 int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, const struct rt_ordinals *ordinals,
                     struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err);
 
+/* Estimates from a sample of RT_SAMPLE_ROWS rows; exact where these are all. At least one is not NULL. */
+enum { RT_SAMPLE_ROWS = 4096 };
+int rt_sample_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, struct rt_counts *out,
+                     struct hd_err *err);
+
 /* Moves the ordinals of valid rows together; their number. */
 int rt_drop_nulls(const struct fe_table_column *c, int64_t from, int n, uint64_t *v);
 

@@ -258,7 +258,9 @@ static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *po
         struct rt_ordinals o = ordinals_of(p->col, &sum);
         HD_TRY(rt_count_values(p->col, p->rows, f->nulls, &o, pool, dir, &counts, err));
     } else {
-        return 0;
+        HD_TRY(rt_sample_values(p->col, p->rows, f->nulls, &counts, err));
+        if (f->has_range && (hd_u128)f->max - (hd_u128)f->min < (hd_u128)counts.distinct)
+            counts.distinct = (int64_t)(f->max - f->min) + 1;
     }
     set_counts(f, counts);
     f->clustered = f->nulls == 0 && f->distinct_exact && sum.runs == f->distinct;
@@ -266,11 +268,25 @@ static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *po
     return 0;
 }
 
+/* Of values that have no range a pass would tell little. */
+static int estimate(const struct fe_table_column *col, int64_t rows, struct fe_facts *f, struct hd_err *err)
+{
+    struct rt_counts counts = {0, true, 0};
+    f->nulls = col->facts.nulls;
+    if (f->nulls < rows)
+        HD_TRY(rt_sample_values(col, rows, f->nulls, &counts, err));
+    set_counts(f, counts);
+    return 0;
+}
+
 int rt_facts_compute(const struct fe_table_column *col, int64_t rows, enum rt_facts_level level, struct rt_pool *pool,
                      const char *dir, struct fe_facts *out, struct hd_err *err)
 {
     struct pass p = {.col = col, .rows = rows};
+    bool has_range = col->storage == FE_STORE_INT || col->storage == FE_STORE_DICT;
     *out = (struct fe_facts){.known = true, .distinct = -1, .max_mult = -1};
+    if (level == RT_FACTS_ESTIMATED && !has_range)
+        return estimate(col, rows, out, err);
     p.blocks = hd_try_calloc((size_t)rt_nblocks(rows), sizeof *p.blocks);
     p.ordinals = hd_try_malloc((size_t)rt_pool_threads(pool) * sizeof *p.ordinals);
     int rc = p.blocks && p.ordinals ? compute(&p, level, pool, dir, out, err)

@@ -6,8 +6,10 @@
 #include "runtime/store/store_pool.h"
 
 enum rt_facts_level {
-    RT_FACTS_RANGE, /* one pass: nulls, range, order; the others, too, where the column is sorted, else unknown */
-    RT_FACTS_ALL    /* values are counted as well */
+    /* INT, DICT: NULLs, range and order, by one pass; where that finds it sorted, all. Else distinct values are estimated from
+     * a sample, the rest is unknown; NULLs are those of `col`. */
+    RT_FACTS_ESTIMATED,
+    RT_FACTS_ALL
 };
 /* The column must be mapped. dir: where large working arrays go, or NULL for memory. Exact are
  * all facts but `distinct` where marked; `unique` and `max_mult` are false and -1 where they
