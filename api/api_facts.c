@@ -100,7 +100,8 @@ static int compute(const struct fe_table *t, int column, bool counts, struct wor
     HD_TRY(make_pool(w, t->rows, err));
     if (!rt_memory_reserve(w->memory, bytes))
         return HD_FAIL(err, RESOURCE, t->name, "no memory to count distinct values");
-    int rc = rt_facts_compute(&t->cols[column], t->rows, counts ? RT_FACTS_ALL : RT_FACTS_ESTIMATED, w->pool, w->dir, out, err);
+    int rc = rt_facts_compute(&t->cols[column], t->rows, counts ? RT_FACTS_ALL : RT_FACTS_ESTIMATED, w->pool, w->dir,
+                              out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
@@ -125,6 +126,36 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     pthread_cond_broadcast(&f->idle);
     pthread_mutex_unlock(&f->mutex);
     return rc;
+}
+
+static int complete(heddle_database *db, struct api_table *t, struct hd_err *err)
+{
+    struct api_engine *engine;
+    HD_TRY(api_engine_get(db->context, &engine, err));
+    struct work w = {.threads = db->context->threads, .dir = db->context->temp_dir, .memory = &engine->memory};
+    int rc = 0;
+    bool known;
+    for (int c = 0; c < t->table->ncols && rc == 0; c++)
+        rc = learn_column(t->facts, t->table, c, true, &w, &known, err);
+    rt_pool_free(w.pool);
+    return rc;
+}
+
+int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err)
+{
+    struct hd_err e;
+    int rc = 0;
+    API_NEED(db, err);
+    API_NEED(table, err);
+    hd_err_init(&e);
+    struct api_snapshot *s = api_database_snapshot(db);
+    int i = api_snapshot_find(s, table);
+    if (i < 0)
+        rc = HD_FAIL(&e, USER, table, "no such table");
+    else if (s->owners[i]->facts)
+        rc = complete(db, s->owners[i], &e);
+    api_snapshot_release(s);
+    return api_finish(rc, &e, err);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */

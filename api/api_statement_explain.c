@@ -52,14 +52,8 @@ static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct h
 }
 
 static const struct api_stage stages[] = {
-    {"plan", show_plan},
-    {"facts", api_facts_show},
-    {"physical", show_physical},
-    {"pipelines", show_pipelines},
-    {"spec", show_spec},
-    {"backend", api_auto_show},
-    {"devices", api_spread_show},
-    {0},
+    {"plan", show_plan}, {"facts", api_facts_show},  {"physical", show_physical},  {"pipelines", show_pipelines},
+    {"spec", show_spec}, {"backend", api_auto_show}, {"devices", api_spread_show}, {0},
 };
 
 static int show(const struct api_stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)

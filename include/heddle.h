@@ -236,6 +236,9 @@ HEDDLE_API int heddle_database_register_device(heddle_database *db, const char *
 /* The same, in the place of a registered table of this name, as heddle_database_replace. */
 HEDDLE_API int heddle_database_replace_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
                                               struct ArrowDeviceArray *array, heddle_error **err);
+/* Computes the facts of a registered table that are not known yet, of all columns: nothing where they are, where the table is
+ * stored or in a device's memory, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
+HEDDLE_API int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */
 HEDDLE_API int heddle_database_table_count(heddle_database *db);
@@ -347,7 +350,7 @@ HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out,
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, facts, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
  * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md

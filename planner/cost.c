@@ -337,7 +337,15 @@ int pl_cost_class(const struct fe_expr *e)
 
 double pl_cost_facts(double rows, bool has_range, int width, bool counts)
 {
-    enum { NS_HASHED = 20, NS_RANGE = 1, NS_WIDE_RANGE = 2, NS_COUNT = 3, NS_WIDE_COUNT = 6, NS_SAMPLED = 75, SAMPLE = 4096 };
+    enum {
+        NS_HASHED = 20,
+        NS_RANGE = 1,
+        NS_WIDE_RANGE = 2,
+        NS_COUNT = 3,
+        NS_WIDE_COUNT = 6,
+        NS_SAMPLED = 50,
+        SAMPLE = 1024
+    };
     bool wide = width > 8;
     double pass = !has_range ? 0 : wide ? NS_WIDE_RANGE : NS_RANGE;
     if (!counts)

@@ -214,7 +214,8 @@ static void walk_plan(struct walk *w)
     for (int i = 0; i < w->plan->nshared; i++)
         make_room(w, w->plan->shared[i]);
     walk(w, w->plan->root);
-    for (int i = w->plan->nshared - 1; i >= 0; i--) /* references point backwards: what is used of the last one is known */
+    for (int i = w->plan->nshared - 1; i >= 0;
+         i--) /* references point backwards: what is used of the last one is known */
         walk(w, w->plan->shared[i]);
 }
 

@@ -215,8 +215,8 @@ class Connection:
             return self._sql
 
     def explain(self, query: Plan, stages: str = "plan", params: Params = None, **named: Any) -> str:
-        """What is made of a plan, or of a query in SQL: a comma list of plan, physical, pipelines, spec, backend, llvm,
-        llvm-opt, asm, cuda, ptx.
+        """What is made of a plan, or of a query in SQL: a comma list of plan, facts, physical, pipelines, spec, backend,
+        llvm, llvm-opt, asm, cuda, ptx.
 
         >>> import heddle
         >>> con = heddle.connect()

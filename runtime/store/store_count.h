@@ -23,7 +23,7 @@ int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nul
                     struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err);
 
 /* Estimates from a sample of RT_SAMPLE_ROWS rows; exact where these are all. At least one is not NULL. */
-enum { RT_SAMPLE_ROWS = 4096 };
+enum { RT_SAMPLE_ROWS = 1024 };
 int rt_sample_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, struct rt_counts *out,
                      struct hd_err *err);
 
