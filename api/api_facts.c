@@ -275,7 +275,7 @@ static int find_wanted(struct heddle_statement *s, struct scanned *x)
     fe_plan_scans(s->plan, note_scan, x);
     if (!x->any)
         return 0;
-    pl_facts_wanted(&s->arena, s->plan, &wanted);
+    pl_facts_wanted(&s->arena, s->plan, secure_getenv("HEDDLE_FACTS_ALWAYS") != NULL, &wanted);
     struct api_learned *l = HD_NEW(&s->arena, struct api_learned);
     l->n = wanted.n;
     l->why = wanted.why;

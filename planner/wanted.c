@@ -7,6 +7,8 @@
  * case, such as of a table of nations, whose facts decide how large tables are joined with it. */
 #include "planner/wanted.h"
 
+#include <math.h>
+
 #include "frontend/catalog.h"
 #include "planner/cost.h"
 #include "planner/range.h"
@@ -39,6 +41,7 @@ struct walk {
     unsigned **uses; /* [node][output column] */
     HD_VEC(struct used) tables;
     double rows; /* that scans read */
+    bool always;
     unsigned all; /* uses of any column of any table */
 };
 
@@ -253,6 +256,7 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
     if (c->facts.known || !(has_range || uses & BY_DISTINCT))
         return;
     double rows = (double)t->rows, limit = HD_MAX(gain_of(uses) * rows, pl_facts_spare(w->rows));
+    limit = w->always ? INFINITY : limit;
     double cost = pl_cost_facts(rows, has_range, c->width, counts);
     if (counts && cost > limit) {
         counts = false;
@@ -261,18 +265,18 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
     out->v[out->n++] = (struct pl_wanted_fact){t, column, uses, counts, cost <= limit, cost};
 }
 
-void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, struct pl_wanted *out)
+void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, bool always, struct pl_wanted *out)
 {
-    struct walk w = {.a = a, .plan = plan};
+    struct walk w = {.a = a, .plan = plan, .always = always};
     int columns = 0;
     *out = (struct pl_wanted){0};
     walk_plan(&w);
     for (int k = 0; k < w.tables.n; k++)
         columns += w.tables.v[k].table->ncols;
     out->v = HD_NEWN(a, struct pl_wanted_fact, columns + 1);
-    if (!pl_worth_facts(w.rows))
+    if (!always && !pl_worth_facts(w.rows))
         out->why = "the tables have few rows";
-    else if (!(w.all & (KEYS | 1 << PL_USE_SORT)))
+    else if (!always && !(w.all & (KEYS | 1 << PL_USE_SORT)))
         out->why = "rows are read once, and neither joined, grouped nor sorted";
     for (int k = 0; k < w.tables.n && !out->why; k++)
         for (int i = 0; i < w.tables.v[k].table->ncols && !w.tables.v[k].table->device; i++)

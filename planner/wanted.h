@@ -27,6 +27,7 @@ struct pl_wanted {
     struct pl_wanted_fact *v;
     const char *why;
 };
-void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, struct pl_wanted *out);
+/* always: for tests, whatever it costs. */
+void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, bool always, struct pl_wanted *out);
 
 #endif

@@ -137,6 +137,8 @@ class Connection:
         >>> con.rows("t")
         3
         """
+        if facts not in (None, True, False):
+            raise UserError(f"facts: expected None, True or False, found {facts!r}")
         function = native.lib.heddle_database_replace if replace else native.lib.heddle_database_register
         self._db.get()
         with self._lock:
