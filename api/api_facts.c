@@ -17,7 +17,7 @@ struct api_facts {
     bool busy;
     struct column {
         struct fe_facts facts; /* known: in place of those of the table */
-        bool counted; /* or estimated */
+        enum rt_facts_level level;
     } column[];
 };
 
@@ -50,17 +50,26 @@ struct work {
     struct rt_pool *pool; /* NULL: not needed yet */
 };
 
-static bool has(const struct api_facts *f, int column, bool counts)
+static bool has(const struct api_facts *f, int column, enum rt_facts_level level)
 {
-    return f->column[column].facts.known && (!counts || f->column[column].counted);
+    return f->column[column].facts.known && f->column[column].level >= level;
 }
 
-static bool is_known(struct api_facts *f, int column, bool counts)
+static bool is_known(struct api_facts *f, int column, enum rt_facts_level level)
 {
     pthread_mutex_lock(&f->mutex);
-    bool known = has(f, column, counts);
+    bool known = has(f, column, level);
     pthread_mutex_unlock(&f->mutex);
     return known;
+}
+
+/* Of a known one: distinct values were counted. */
+static bool is_exact(struct api_facts *f, int column)
+{
+    pthread_mutex_lock(&f->mutex);
+    bool exact = f->column[column].facts.distinct_exact;
+    pthread_mutex_unlock(&f->mutex);
+    return exact;
 }
 
 /* Waits until nobody computes. Under the mutex; cancels are seen within 20 ms. */
@@ -92,36 +101,35 @@ static int make_pool(struct work *w, int64_t rows, struct hd_err *err)
     return 0;
 }
 
-static int compute(const struct fe_table *t, int column, bool counts, struct work *w, struct fe_facts *out,
-                   struct hd_err *err)
+static int compute(const struct fe_table *t, int column, enum rt_facts_level level, struct work *w,
+                   struct fe_facts *out, struct hd_err *err)
 {
     /* an array of counters, RT_DENSE_RATIO of 4 bytes a row, is the most that counting takes */
-    uint64_t bytes = counts ? (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t) : 0;
+    uint64_t bytes = level > RT_FACTS_ESTIMATED ? (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t) : 0;
     HD_TRY(make_pool(w, t->rows, err));
     if (!rt_memory_reserve(w->memory, bytes))
         return HD_FAIL(err, RESOURCE, t->name, "no memory to count distinct values");
-    int rc = rt_facts_compute(&t->cols[column], t->rows, counts ? RT_FACTS_ALL : RT_FACTS_ESTIMATED, w->pool, w->dir,
-                              out, err);
+    int rc = rt_facts_compute(&t->cols[column], t->rows, level, w->pool, w->dir, out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
 
 /* *known: they were there. */
-static int learn_column(struct api_facts *f, const struct fe_table *t, int column, bool counts, struct work *w,
-                        bool *known, struct hd_err *err)
+static int learn_column(struct api_facts *f, const struct fe_table *t, int column, enum rt_facts_level level,
+                        struct work *w, bool *known, struct hd_err *err)
 {
     struct fe_facts found;
     pthread_mutex_lock(&f->mutex);
     int rc = wait_until_idle(f, w->stop, err);
-    *known = rc == 0 && has(f, column, counts);
+    *known = rc == 0 && has(f, column, level);
     f->busy |= rc == 0 && !*known;
     pthread_mutex_unlock(&f->mutex);
     if (rc != 0 || *known)
         return rc;
-    rc = compute(t, column, counts, w, &found, err);
+    rc = compute(t, column, level, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
-        f->column[column] = (struct column){found, counts};
+        f->column[column] = (struct column){found, level};
     f->busy = false;
     pthread_cond_broadcast(&f->idle);
     pthread_mutex_unlock(&f->mutex);
@@ -136,7 +144,7 @@ static int complete(heddle_database *db, struct api_table *t, struct hd_err *err
     int rc = 0;
     bool known;
     for (int c = 0; c < t->table->ncols && rc == 0; c++)
-        rc = learn_column(t->facts, t->table, c, true, &w, &known, err);
+        rc = learn_column(t->facts, t->table, c, RT_FACTS_ALL, &w, &known, err);
     rt_pool_free(w.pool);
     return rc;
 }
@@ -233,6 +241,7 @@ struct api_learned {
         const struct pl_wanted_fact *wanted;
         const char *table, *column;
         enum api_how how;
+        bool exact; /* distinct values were counted */
         double ms;
     } *v;
     const char *why; /* nothing was wanted, or NULL */
@@ -282,7 +291,8 @@ static int find_wanted(struct heddle_statement *s, struct scanned *x)
     l->v = HD_NEWN(&s->arena, struct api_learned_fact, wanted.n + 1);
     for (int i = 0; i < wanted.n; i++) {
         const struct pl_wanted_fact *f = &wanted.v[i];
-        l->v[i] = (struct api_learned_fact){f, f->table->name, f->table->cols[f->column].name, API_LEARNED_COSTLY, 0};
+        l->v[i] =
+            (struct api_learned_fact){f, f->table->name, f->table->cols[f->column].name, API_LEARNED_COSTLY, false, 0};
     }
     s->learned = l;
     return 0;
@@ -293,6 +303,7 @@ static int learn_one(const struct heddle_statement *s, struct api_learned_fact *
 {
     const struct pl_wanted_fact *f = x->wanted;
     struct api_facts *facts = s->tables->owners[table_number(s->tables, f->table)]->facts;
+    enum rt_facts_level level = f->counts ? RT_FACTS_UNIQUE : RT_FACTS_ESTIMATED;
     double start = api_now_ms();
     struct hd_err e;
     bool known;
@@ -300,12 +311,13 @@ static int learn_one(const struct heddle_statement *s, struct api_learned_fact *
         x->how = API_LEARNED_NEVER;
         return 0;
     }
-    if (!f->pays && !is_known(facts, f->column, f->counts))
+    if (!f->pays && !is_known(facts, f->column, level))
         return 0;
     hd_err_init(&e);
-    if (learn_column(facts, f->table, f->column, f->counts, w, &known, &e) == 0) {
+    if (learn_column(facts, f->table, f->column, level, w, &known, &e) == 0) {
         x->how = known ? API_LEARNED_KNOWN : API_LEARNED_COMPUTED;
         x->ms = api_now_ms() - start;
+        x->exact = is_exact(facts, f->column);
         return 0;
     }
     if (e.class != HD_ERR_RESOURCE) {
@@ -406,7 +418,7 @@ void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *
             }
         hd_strbuf_addf(out, "): %s", how_text(f->how));
         if (f->how == API_LEARNED_COMPUTED)
-            hd_strbuf_addf(out, ", %s, %.3f ms", f->wanted->counts ? "counted" : "estimated", f->ms);
+            hd_strbuf_addf(out, ", %s, %.3f ms", f->exact ? "counted" : "estimated", f->ms);
         hd_strbuf_addc(out, '\n');
     }
     fe_plan_scans(s->plan, show_device, &x);
@@ -430,7 +442,7 @@ static void report_fact(struct hd_strbuf *b, const struct api_learned_fact *f)
     hd_strbuf_add_json(b, f->table, strlen(f->table));
     hd_strbuf_adds(b, ",\"column\":");
     hd_strbuf_add_json(b, f->column, strlen(f->column));
-    hd_strbuf_addf(b, ",\"counts\":%s,\"uses\":[", f->wanted->counts ? "true" : "false");
+    hd_strbuf_addf(b, ",\"exact\":%s,\"uses\":[", f->exact ? "true" : "false");
     for (int u = 0; u < PL_FACT_USES; u++)
         if (f->wanted->uses >> u & 1) {
             hd_strbuf_addf(b, "%s\"%s\"", sep ? "," : "", pl_fact_use_text((enum pl_fact_use)u));

@@ -15,7 +15,7 @@ struct pl_wanted_fact {
     const struct fe_table *table;
     int column;
     unsigned uses; /* bits of pl_fact_use */
-    bool counts; /* distinct values are to be counted; else range and an estimate are enough */
+    bool counts; /* distinct values are to be counted, if they may be unique; else range and an estimate are enough */
     bool pays; /* the plan gains more than the facts cost */
     double cost; /* ns of a thread */
 };

@@ -238,6 +238,11 @@ static struct rt_ordinals ordinals_of(const struct fe_table_column *c, const str
     return (struct rt_ordinals){.there = true, .origin = sum->wide_min, .max = (uint64_t)range};
 }
 
+static bool may_be_unique(const struct fe_facts *f, int64_t rows)
+{
+    return !f->has_range || (hd_u128)f->max - (hd_u128)f->min >= (hd_u128)(rows - f->nulls - 1);
+}
+
 static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *pool, const char *dir, struct fe_facts *f,
                    struct hd_err *err)
 {
@@ -254,7 +259,7 @@ static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *po
     f->sorted = f->nulls == 0 && sum.ascending;
     if (f->sorted) {
         counts = (struct rt_counts){sum.runs, true, sum.max_run};
-    } else if (level == RT_FACTS_ALL) {
+    } else if (level == RT_FACTS_ALL || (level == RT_FACTS_UNIQUE && may_be_unique(f, p->rows))) {
         struct rt_ordinals o = ordinals_of(p->col, &sum);
         HD_TRY(rt_count_values(p->col, p->rows, f->nulls, &o, pool, dir, &counts, err));
     } else {

@@ -9,6 +9,7 @@ enum rt_facts_level {
     /* INT, DICT: NULLs, range and order, by one pass; where that finds it sorted, all. Else distinct values are estimated from
      * a sample, the rest is unknown; NULLs are those of `col`. */
     RT_FACTS_ESTIMATED,
+    RT_FACTS_UNIQUE, /* values are counted where they may all be different, as far as their range tells; else as above */
     RT_FACTS_ALL
 };
 /* The column must be mapped. dir: where large working arrays go, or NULL for memory. Exact are

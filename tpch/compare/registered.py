@@ -43,7 +43,9 @@ def numbers(text):
         yield from range(int(low), int(high or low) + 1)
 
 
-def read_tables(stored):
+def read_tables(db):
+    """One thread leaves the rows in the order of the tables."""
+    stored = heddle.connect(db, threads=1, backend="cpu")
     return {t: stored.run({"heddle": 1, "root": {"op": "scan", "table": t}}).arrow().combine_chunks()
             for t in stored.tables()}
 
@@ -73,7 +75,7 @@ def first(con, plan):
 def main():
     a = arguments()
     stored = heddle.connect(a.db, threads=a.threads, backend="cpu")
-    tables = read_tables(stored)
+    tables = read_tables(a.db)
     cons, result = {"stored": stored}, {"register": {}, "queries": {}}
     for mode, facts in MODES.items():
         cons[mode], result["register"][mode] = register(tables, facts, a.threads)
