@@ -355,9 +355,9 @@ double pl_cost_facts(double rows, bool has_range, int width, bool counts)
 
 double pl_facts_spare(double rows)
 {
-    enum { NS_ROW = 5 }; /* of a plan */
+    enum { NS_ROW = 5, NS_ANY_PLAN = 100000 };
     const double share = 0.02;
-    return rows * NS_ROW * share;
+    return HD_MAX(rows * NS_ROW * share, NS_ANY_PLAN);
 }
 
 bool pl_worth_facts(double rows)

@@ -255,7 +255,9 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
     bool has_range = c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT, counts = wants_counts(uses);
     if (c->facts.known || !(has_range || uses & BY_DISTINCT))
         return;
-    double rows = (double)t->rows, limit = HD_MAX(gain_of(uses) * rows, pl_facts_spare(w->rows));
+    unsigned gains =
+        w->all & 1 << PL_USE_JOIN ? uses : uses & ~(unsigned)FILTERS; /* nothing depends on rows that are left */
+    double rows = (double)t->rows, limit = HD_MAX(gain_of(gains) * rows, pl_facts_spare(w->rows));
     limit = w->always ? INFINITY : limit;
     double cost = pl_cost_facts(rows, has_range, c->width, counts);
     if (counts && cost > limit) {
