@@ -42,6 +42,7 @@ struct walk {
     HD_VEC(struct used) tables;
     double rows; /* that scans read */
     bool always;
+    bool joins; /* there is a join, with keys or without */
     unsigned all; /* uses of any column of any table */
 };
 
@@ -109,8 +110,11 @@ static void use_join(struct walk *w, const struct fe_node *n, unsigned *l, unsig
     bool left_only = n->u.join.kind == FE_SEMI || n->u.join.kind == FE_ANTI || n->u.join.kind == FE_MARK;
     for (int i = 0; i < nl + (left_only ? 0 : nr); i++)
         both[i] = out[i];
+    w->joins = true;
     if (n->u.join.residual)
         use_condition(both, n->u.join.residual);
+    if (n->u.join.residual && !n->u.join.nkeys) /* which then becomes words to search by */
+        use(both, n->u.join.residual, 1u << PL_USE_PART);
     for (int i = 0; i < nl; i++)
         l[i] |= both[i];
     for (int i = 0; i < nr; i++)
@@ -128,6 +132,7 @@ static void use_join(struct walk *w, const struct fe_node *n, unsigned *l, unsig
 static void use_pairs(struct walk *w, const struct fe_node *n, unsigned *in)
 {
     unsigned *both = hd_dup(w->a, w->uses[n->id], sizeof *both * (size_t)(n->ncols + 1));
+    w->joins = true;
     if (n->u.pairs.pred)
         use_condition(both, n->u.pairs.pred);
     for (int i = 0; i < n->ncols; i++)
@@ -255,8 +260,7 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
     bool has_range = c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT, counts = wants_counts(uses);
     if (c->facts.known || !(has_range || uses & BY_DISTINCT))
         return;
-    unsigned gains =
-        w->all & 1 << PL_USE_JOIN ? uses : uses & ~(unsigned)FILTERS; /* nothing depends on rows that are left */
+    unsigned gains = w->joins ? uses : uses & ~(unsigned)FILTERS; /* nothing depends on rows that are left */
     double rows = (double)t->rows, limit = HD_MAX(gain_of(gains) * rows, pl_facts_spare(w->rows));
     limit = w->always ? INFINITY : limit;
     double cost = pl_cost_facts(rows, has_range, c->width, counts);
@@ -278,7 +282,7 @@ void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, bool always
     out->v = HD_NEWN(a, struct pl_wanted_fact, columns + 1);
     if (!always && !pl_worth_facts(w.rows))
         out->why = "the tables have few rows";
-    else if (!always && !(w.all & (KEYS | 1 << PL_USE_SORT)))
+    else if (!always && !w.joins && !(w.all & (KEYS | 1 << PL_USE_SORT)))
         out->why = "rows are read once, and neither joined, grouped nor sorted";
     for (int k = 0; k < w.tables.n && !out->why; k++)
         for (int i = 0; i < w.tables.v[k].table->ncols && !w.tables.v[k].table->device; i++)

@@ -119,6 +119,17 @@ static void computed_keys_gain_by_ranges(void **state)
     expect(&w, "cid", USE(RANGE), false, false); /* nothing depends on rows that are left */
 }
 
+/* A join by a range alone is a join. */
+static void conditions_of_joins_gain_by_ranges(void **state)
+{
+    struct pl_wanted w =
+        wanted("{'op': 'join', 'kind': 'inner', 'on': [], 'residual': 'qty > k and qty < k + 2', 'left': {'op': "
+               "'scan', 'table': 'child'}, 'right': {'op': 'scan', 'table': 'tiny'}}");
+    (void)state;
+    expect(&w, "qty", USE(PART) | USE(RANGE), false, true);
+    expect(&w, "k", USE(PART) | USE(RANGE), false, true);
+}
+
 static void texts_are_estimated(void **state)
 {
     struct pl_wanted w = wanted("{'op': 'distinct', 'input': {'op': 'scan', 'table': 'parent', 'columns': ['note']}}");
@@ -188,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uses_go_down_to_tables),
         cmocka_unit_test(computed_keys_gain_by_ranges),
+        cmocka_unit_test(conditions_of_joins_gain_by_ranges),
         cmocka_unit_test(texts_are_estimated),
         cmocka_unit_test(wide_sums_do_not_pay),
         cmocka_unit_test(one_pass_gains_nothing),
