@@ -101,15 +101,20 @@ static int make_pool(struct work *w, int64_t rows, struct hd_err *err)
     return 0;
 }
 
-static int compute(const struct fe_table *t, int column, enum rt_facts_level level, struct work *w,
+/* *level falls to estimates where the limit leaves no memory to count in. */
+static int compute(const struct fe_table *t, int column, enum rt_facts_level *level, struct work *w,
                    struct fe_facts *out, struct hd_err *err)
 {
     /* an array of counters, RT_DENSE_RATIO of 4 bytes a row, is the most that counting takes */
-    uint64_t bytes = level > RT_FACTS_ESTIMATED ? (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t) : 0;
+    uint64_t bytes = *level == RT_FACTS_ESTIMATED ? 0 : (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t);
     HD_TRY(make_pool(w, t->rows, err));
-    if (!rt_memory_reserve(w->memory, bytes))
-        return HD_FAIL(err, RESOURCE, t->name, "no memory to count distinct values");
-    int rc = rt_facts_compute(&t->cols[column], t->rows, level, w->pool, w->dir, out, err);
+    if (!rt_memory_reserve(w->memory, bytes)) {
+        if (*level == RT_FACTS_ALL)
+            return HD_FAIL(err, RESOURCE, t->name, "no memory to count distinct values");
+        *level = RT_FACTS_ESTIMATED;
+        bytes = 0;
+    }
+    int rc = rt_facts_compute(&t->cols[column], t->rows, *level, w->pool, w->dir, out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
@@ -126,7 +131,7 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     pthread_mutex_unlock(&f->mutex);
     if (rc != 0 || *known)
         return rc;
-    rc = compute(t, column, level, w, &found, err);
+    rc = compute(t, column, &level, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
         f->column[column] = (struct column){found, level};
