@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares TPC-H over tables in memory (Arrow) that have no facts, facts when plans gain, or all facts from the start, and
-over the stored database: same data, same plans, same number of threads, in turns, on the CPU.
+over the stored database: same data, same plans, same number of threads, in turns.
 
-Usage: registered.py --db DB [--threads N] [--rounds N] [--queries 1,5-9] [--alone] [--out FILE.json]
+Usage: registered.py --db DB [--threads N] [--rounds N] [--queries 1,5-9] [--alone] [--backend cpu|cuda]
+                     [--out FILE.json]
 
 DB is a database of `heddle gen tpch`. Its tables are read into tables of pyarrow of one batch each, which are registered
 without a copy of numbers. Times in ms, medians over rounds:
@@ -33,6 +34,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--queries", default="1-22")
     p.add_argument("--alone", action="store_true", help="the first execution of each query on tables of its own")
+    p.add_argument("--backend", default="cpu")
     p.add_argument("--out")
     return p.parse_args()
 
@@ -50,9 +52,9 @@ def read_tables(db):
             for t in stored.tables()}
 
 
-def register(tables, facts, threads):
+def register(tables, facts, a):
     """A connection to the tables, and how long that took."""
-    con = heddle.connect(threads=threads, backend="cpu")
+    con = heddle.connect(threads=a.threads, backend=a.backend)
     begin = time.perf_counter()
     for name, table in tables.items():
         con.register(name, table, facts=facts)
@@ -74,17 +76,17 @@ def first(con, plan):
 
 def main():
     a = arguments()
-    stored = heddle.connect(a.db, threads=a.threads, backend="cpu")
+    stored = heddle.connect(a.db, threads=a.threads, backend=a.backend)
     tables = read_tables(a.db)
     cons, result = {"stored": stored}, {"register": {}, "queries": {}}
     for mode, facts in MODES.items():
-        cons[mode], result["register"][mode] = register(tables, facts, a.threads)
+        cons[mode], result["register"][mode] = register(tables, facts, a)
     print("register     " + "".join(f"{m} {t:.0f} ms  " for m, t in result["register"].items()))
     print(f"{'':4}" + "".join(f"{m:>10}" for m in cons) + f"{'facts':>10}{'first':>10}")
     for q in numbers(a.queries):
         plan = str(PLANS / f"q{q:02}.json")
         if a.alone:
-            cons["lazy"], _ = register(tables, None, a.threads)
+            cons["lazy"], _ = register(tables, None, a)
         statements, once = {}, {}
         for mode, con in cons.items():
             statements[mode], facts, execute = first(con, plan)
