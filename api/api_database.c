@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_facts.h"
 #include "api/api_internal.h"
 #include "runtime/io/arrow_table.h"
 #include "runtime/store/store.h"
@@ -13,6 +14,10 @@ void api_table_release(struct api_table *t)
     if (atomic_fetch_sub(&t->refs, 1) > 1)
         return;
     rt_memtable_free(t->mem);
+    api_facts_free(t->facts);
+    hd_arena_release(&t->arena);
+    if (t->of)
+        api_table_release(t->of);
     free(t);
 }
 
@@ -49,10 +54,11 @@ void api_snapshot_add(struct api_snapshot *s, struct api_table *t)
 
 struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem)
 {
-    struct api_table *t = malloc(sizeof *t);
+    struct api_table *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     atomic_init(&t->refs, 1);
+    hd_arena_init(&t->arena);
     t->table = table;
     t->mem = mem;
     return t;
@@ -174,7 +180,7 @@ void heddle_database_free(heddle_database *db)
 
 /* ---- catalog text --------------------------------------------------------------------------- */
 
-/* The stored tables' files and the registered tables without any. */
+/* The stored tables' files and the registered tables without any, with the facts that are known by now. */
 static int catalog_text(struct hd_arena *a, const heddle_database *db, const struct api_snapshot *s, char **text)
 {
     int stored = db->doc ? db->doc->cat.ntables : 0, n = s->cat.ntables;
@@ -208,11 +214,14 @@ int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err
     API_NEED(db, err);
     API_NEED(json, err);
     int rc;
-    struct api_snapshot *s = api_database_snapshot(db);
+    struct api_snapshot *s = api_database_snapshot(db), *views = NULL;
     hd_err_init(&e);
     hd_arena_init(&a);
-    HD_GUARDED(rc, NULL, &e, catalog_text(&a, db, s, json));
+    rc = api_facts_views(s, NULL, &views, &e);
+    if (rc == 0)
+        HD_GUARDED(rc, NULL, &e, catalog_text(&a, db, views, json));
     hd_arena_release(&a);
+    api_snapshot_release(views);
     api_snapshot_release(s);
     return api_finish(rc, &e, err);
 }

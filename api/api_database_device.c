@@ -58,7 +58,7 @@ static int register_host(heddle_database *db, const char *name, struct ArrowSche
     struct ArrowArrayStream s = {one_schema, one_next, one_error, one_release, &o};
     schema->release = NULL;
     batch->release = NULL;
-    return api_database_register(db, name, &s, replace, err);
+    return api_database_register(db, name, &s, HEDDLE_FACTS_LAZY, replace, err);
 }
 
 /* ---- values on a device ---------------------------------------------------------------------- */

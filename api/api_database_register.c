@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_facts.h"
 #include "api/api_internal.h"
 #include "runtime/base/utf8.h"
 #include "runtime/io/arrow_table.h"
@@ -44,31 +45,36 @@ int api_table_name_check(const char *name, struct hd_err *err)
     return 0;
 }
 
-/* The stream is released in any case. */
-static int register_table(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool compute_facts,
+static int check_arguments(const char *name, int facts, struct hd_err *err)
+{
+    HD_TRY(api_table_name_check(name, err));
+    if (facts != HEDDLE_FACTS_LAZY && facts != HEDDLE_FACTS_NOW && facts != HEDDLE_FACTS_NEVER)
+        return HD_FAIL(err, USER, name, "facts: expected one of HEDDLE_FACTS_*, found %d", facts);
+    return 0;
+}
+
+int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, int facts,
                           bool replace, struct hd_err *err)
 {
     struct rt_memtable *mem;
-    if (api_table_name_check(name, err) != 0) {
+    if (check_arguments(name, facts, err) != 0) {
         release(stream);
         return -1;
     }
-    HD_TRY(rt_memtable_new(name, stream, compute_facts, db->context->threads, &mem, err));
+    HD_TRY(rt_memtable_new(name, stream, facts == HEDDLE_FACTS_NOW, db->context->threads, &mem, err));
     struct api_table *t = api_table_new(rt_memtable_table(mem), mem);
     if (!t) {
         rt_memtable_free(mem);
+        return HD_FAIL(err, RESOURCE, name, "out of memory");
+    }
+    if (facts == HEDDLE_FACTS_LAZY && !(t->facts = api_facts_new(t->table->ncols))) {
+        api_table_release(t);
         return HD_FAIL(err, RESOURCE, name, "out of memory");
     }
     int rc = api_database_publish(db, t, replace, err);
     if (rc != 0)
         api_table_release(t);
     return rc;
-}
-
-int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, bool replace,
-                          struct hd_err *err)
-{
-    return register_table(db, name, stream, false, replace, err);
 }
 
 /* A missing argument: the stream is consumed all the same. */
@@ -80,7 +86,7 @@ static bool any_missing(heddle_database *db, const char *table, struct ArrowArra
     return missing || !stream;
 }
 
-int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int compute_facts,
+int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int facts,
                              heddle_error **err)
 {
     struct hd_err e;
@@ -90,10 +96,10 @@ int heddle_database_register(heddle_database *db, const char *table, struct Arro
         API_NEED(table, err);
     }
     hd_err_init(&e);
-    return api_finish(register_table(db, table, stream, compute_facts != 0, false, &e), &e, err);
+    return api_finish(api_database_register(db, table, stream, facts, false, &e), &e, err);
 }
 
-int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int compute_facts,
+int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int facts,
                             heddle_error **err)
 {
     struct hd_err e;
@@ -103,7 +109,7 @@ int heddle_database_replace(heddle_database *db, const char *table, struct Arrow
         API_NEED(table, err);
     }
     hd_err_init(&e);
-    return api_finish(register_table(db, table, stream, compute_facts != 0, true, &e), &e, err);
+    return api_finish(api_database_register(db, table, stream, facts, true, &e), &e, err);
 }
 
 static int drop_table(heddle_database *db, const char *name, struct hd_err *err)

@@ -2,6 +2,7 @@
  *
  *   fe_plan_read       JSON text -> typed plan                         heddle_statement_prepare
  *   fe_plan_bind       parameter values into the plan                  heddle_bind
+ *   learn              facts that the plan wants of registered tables  api_statement_plan
  *   pl_plan            typed plan -> pipelines and kernel spec         api_program_emit
  *   emit               pipelines -> bitcode, or CUDA source
  *   compile            either -> code, compiled or cached              compile_program
@@ -12,6 +13,7 @@
 #include "api/api_auto.h"
 #include "api/api_background.h"
 #include "api/api_backend.h"
+#include "api/api_facts.h"
 #include "api/api_history.h"
 #include "api/api_spread.h"
 
@@ -549,6 +551,7 @@ int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_
     int rc;
     if (s->programs[side])
         return 0;
+    HD_TRY(api_statement_learn(s, err));
     struct api_program *p = program_new(s, api_backend_of(side));
     if (!p)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a program");
@@ -657,6 +660,8 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     if (counts)
         HD_TRY(count(s, err));
     HD_TRY(compile_code(s, &p->plain, t, err));
+    t->facts = s->facts_ms;
+    s->facts_ms = 0;
     t->plan = p->plan_ms;
     p->plan_ms = 0;
     int rc = run_code(s, &p->plain, &s->timed, out, err);

@@ -77,7 +77,7 @@ struct api_program {
 void api_program_leave(struct api_program *p); /* one reference less; NULL is fine */
 
 struct api_times {
-    double plan, codegen, open, compile, transfer, execute, result;
+    double facts, plan, codegen, open, compile, transfer, execute, result;
     enum rt_cached how;
 };
 
@@ -124,6 +124,9 @@ struct heddle_statement {
     uint64_t memory_limit;
     bool profile, no_cache;
     double read_ms; /* reading the plan, until a program has taken it over */
+    bool has_learned; /* `tables` and plan are those of views with facts (api_facts.h) */
+    struct api_learned *learned; /* what became of facts that the plan wanted; NULL: its tables have them */
+    double facts_ms; /* that took, until an execution has reported it */
     struct rt_cancel cancel;
     bool executed;
     struct api_execution timed; /* the last one, of code that counts nothing */

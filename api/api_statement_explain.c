@@ -4,6 +4,7 @@
 
 #include "api/api_auto.h"
 #include "api/api_backend.h"
+#include "api/api_facts.h"
 #include "api/api_spread.h"
 #include "planner/physical.h"
 #include "runtime/base/show.h"
@@ -36,6 +37,10 @@ static int show_physical(struct heddle_statement *s, struct hd_strbuf *out, stru
 {
     HD_TRY(api_program_emit(s, err));
     pl_physical_print(out, s->program->pl);
+    if (s->learned) {
+        hd_strbuf_adds(out, "facts:\n");
+        api_facts_show_learned(s, out);
+    }
     return 0;
 }
 
@@ -47,13 +52,8 @@ static int show_spec(struct heddle_statement *s, struct hd_strbuf *out, struct h
 }
 
 static const struct api_stage stages[] = {
-    {"plan", show_plan},
-    {"physical", show_physical},
-    {"pipelines", show_pipelines},
-    {"spec", show_spec},
-    {"backend", api_auto_show},
-    {"devices", api_spread_show},
-    {0},
+    {"plan", show_plan}, {"facts", api_facts_show},  {"physical", show_physical},  {"pipelines", show_pipelines},
+    {"spec", show_spec}, {"backend", api_auto_show}, {"devices", api_spread_show}, {0},
 };
 
 static int show(const struct api_stage *stage, struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
@@ -222,6 +222,7 @@ static void add_details(struct hd_strbuf *b, const struct heddle_statement *s)
     for (int i = 0; s->stats_spec && i < s->timed.stats.nstates; i++)
         add_state(b, s, i);
     hd_strbuf_adds(b, "]");
+    api_facts_report(b, s);
     if (s->stats_spec && s->has_counts)
         add_profile(b, s);
     hd_strbuf_adds(b, "}");
@@ -236,11 +237,12 @@ static int write_report(const struct heddle_statement *s, char **json)
     api_auto_report(&b, s);
     s->backend->report(&b, s);
     api_spread_report(&b, s);
-    hd_strbuf_addf(&b, ",\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->plan, t->codegen, t->open);
+    hd_strbuf_addf(&b, ",\"facts_ms\":%.3f,\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->facts, t->plan,
+                   t->codegen, t->open);
     hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,
                    t->how == RT_COMPILED ? "false" : "true", t->transfer);
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
-                   t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
+                   t->facts + t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->timed.stats.peak_bytes);
     if (s->backend->side == PL_CPU)
         hd_strbuf_addf(&b, ",\"spilled_bytes\":%llu", (unsigned long long)s->timed.stats.spilled_bytes);

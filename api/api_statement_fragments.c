@@ -1,4 +1,5 @@
 /* A statement's plan, cut for several workers. */
+#include "api/api_facts.h"
 #include "api/api_statement.h"
 #include "frontend/json_make.h"
 #include "frontend/plan_any.h"
@@ -43,6 +44,7 @@ static int plan_fragments(struct heddle_statement *s, int workers, struct hd_str
     HD_TRY(api_statement_ready(s, err));
     if (workers < 1 || workers > WORKERS_MAX)
         return HD_FAIL(err, USER, NULL, "workers: expected 1 to %d, found %d", WORKERS_MAX, workers);
+    HD_TRY(api_statement_learn(s, err));
     hd_arena_init(&a);
     HD_GUARDED(rc, &s->cancel.flag, err, cut(&a, s, workers, text, err));
     hd_arena_release(&a);

@@ -154,7 +154,7 @@ static int use_database(heddle_context *context)
     heddle_error *e = NULL;
     if (heddle_database_open(context, NULL, 0, &db, &e))
         return fail(e);
-    int rc = heddle_database_register(db, "items", &items, 1, &e) ? fail(e) : run_plan(db);
+    int rc = heddle_database_register(db, "items", &items, HEDDLE_FACTS_LAZY, &e) ? fail(e) : run_plan(db);
     heddle_database_free(db);
     return rc;
 }

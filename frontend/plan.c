@@ -52,3 +52,18 @@ const char *fe_match_name(enum fe_match m)
 {
     return match_names[m];
 }
+
+static void visit_scans(struct fe_node *n, void (*visit)(void *ctx, struct fe_node *scan), void *ctx)
+{
+    if (n->op == FE_SCAN_OP)
+        visit(ctx, n);
+    for (int i = 0; i < n->ninputs; i++)
+        visit_scans(n->inputs[i], visit, ctx);
+}
+
+void fe_plan_scans(const struct fe_plan *p, void (*visit)(void *ctx, struct fe_node *scan), void *ctx)
+{
+    for (int i = 0; i < p->nshared; i++)
+        visit_scans(p->shared[i], visit, ctx);
+    visit_scans(p->root, visit, ctx);
+}

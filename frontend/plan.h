@@ -355,6 +355,9 @@ int fe_plan_check_bound(const struct fe_plan *p, struct hd_err *err);
 /* Like EXPLAIN, one operator a line, inputs indented. */
 void fe_plan_print(struct hd_strbuf *out, const struct fe_plan *p);
 
+/* Calls visit(ctx, scan) for every SCAN of the plan. */
+void fe_plan_scans(const struct fe_plan *p, void (*visit)(void *ctx, struct fe_node *scan), void *ctx);
+
 const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
 bool fe_agg_is_moment(enum fe_agg_fn fn); /* variance and its kin: float64 of one number or two */

@@ -212,16 +212,20 @@ HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int tru
 HEDDLE_API void heddle_database_free(heddle_database *db);
 /* The catalog as JSON (tables, columns, types, facts, indexes). */
 HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err);
+/* When facts of a registered table are computed: ranges, distinct values, uniqueness, by which plans are faster. LAZY: of a
+ * column when a statement is planned that gains by them, once; its report and heddle_explain ("facts") tell. NOW: of all
+ * columns when the table is registered. NEVER: plans do without. */
+enum { HEDDLE_FACTS_LAZY = 0, HEDDLE_FACTS_NOW = 1, HEDDLE_FACTS_NEVER = 2 };
 /* Registers an in-memory table from a stream; the batches are consumed and kept (zero copy
- * where the layout allows) until the database is freed or the table is dropped. compute_facts: scan it for facts.
- * The stream is released in any case, also on failure. */
+ * where the layout allows) until the database is freed or the table is dropped, and nobody may change them so long:
+ * answers rely on facts. facts: one of HEDDLE_FACTS_*. The stream is released in any case, also on failure. */
 HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
-                                        int compute_facts, heddle_error **err);
+                                        int facts, heddle_error **err);
 /* The same, but a registered table of this name is replaced, if the new one is good; else it stays. */
 HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
-                                       int compute_facts, heddle_error **err);
+                                       int facts, heddle_error **err);
 /* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device type CPU: as
- * heddle_database_register, without facts. CUDA, of the context's device, for plans on backend cuda alone; the producer's
+ * heddle_database_register, with lazy facts. CUDA, which has none, of the context's device, for plans on backend cuda alone; the producer's
  * event is waited for. All from offset 0. Formats "i" "l" "f" "g" "d:p,s" "tdD" "tsu:" "ttu" are used where they lie,
  * without a copy: values at a multiple of 8 times their width (what CUDA allocates is). "u" "U" "z" "Z": the bytes are used
  * where they lie, 4 bytes a row are made of the offsets. "b": becomes a byte a row. Indices of a dictionary of strings: 4
@@ -232,6 +236,9 @@ HEDDLE_API int heddle_database_register_device(heddle_database *db, const char *
 /* The same, in the place of a registered table of this name, as heddle_database_replace. */
 HEDDLE_API int heddle_database_replace_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
                                               struct ArrowDeviceArray *array, heddle_error **err);
+/* Computes the facts of a registered table that are not known yet, of all columns: nothing where they are, where the table is
+ * stored or in a device's memory, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
+HEDDLE_API int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */
 HEDDLE_API int heddle_database_table_count(heddle_database *db);
@@ -343,7 +350,7 @@ HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out,
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
-/* stages: comma list of plan, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
+/* stages: comma list of plan, facts, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
 /* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
  * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md

@@ -332,3 +332,36 @@ int pl_cost_class(const struct fe_expr *e)
         k = HD_MAX(k, pl_cost_class(e->args[i]));
     return k;
 }
+
+/* ---- facts of tables in memory ---------------------------------------------------------------- */
+
+double pl_cost_facts(double rows, bool has_range, int width, bool counts)
+{
+    enum {
+        NS_HASHED = 20,
+        NS_RANGE = 1,
+        NS_WIDE_RANGE = 2,
+        NS_COUNT = 3,
+        NS_WIDE_COUNT = 6,
+        NS_SAMPLED = 50,
+        SAMPLE = 1024
+    };
+    bool wide = width > 8;
+    double pass = !has_range ? 0 : wide ? NS_WIDE_RANGE : NS_RANGE;
+    if (!counts)
+        return rows * pass + HD_MIN(rows, SAMPLE) * NS_SAMPLED;
+    return rows * (!has_range ? NS_HASHED : pass + (wide ? NS_WIDE_COUNT : NS_COUNT));
+}
+
+double pl_facts_spare(double rows)
+{
+    enum { NS_ROW = 5, NS_ANY_PLAN = 100000 };
+    const double share = 0.02;
+    return HD_MAX(rows * NS_ROW * share, NS_ANY_PLAN);
+}
+
+bool pl_worth_facts(double rows)
+{
+    enum { FACTS_ROWS = 10000 };
+    return rows >= FACTS_ROWS;
+}

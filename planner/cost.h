@@ -52,6 +52,13 @@ bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 
+/* Computing a column's facts, values of so many bytes that have a range or do not; counts: its distinct values are counted and
+ * not estimated. */
+double pl_cost_facts(double rows, bool has_range, int width, bool counts);
+/* So much may facts cost in any case, where a plan's scans read so many rows in all; and whether any pay there. */
+double pl_facts_spare(double rows);
+bool pl_worth_facts(double rows);
+
 /* Whether a semi join that leaves `share` of the rows that are grouped into so many groups, and is made by scanning
  * `scanned` rows, costs less than grouping the others. */
 bool pl_worth_reducing(double rows, double groups, double share, double scanned);

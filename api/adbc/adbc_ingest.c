@@ -60,6 +60,11 @@ static AdbcStatusCode both(struct adbc_statement *s, const char *table, heddle_d
     return status;
 }
 
+static int facts_of(const struct adbc_statement *s)
+{
+    return adbc_option_bool(&s->options, ADBC_OPT_FACTS) ? HEDDLE_FACTS_NOW : HEDDLE_FACTS_LAZY;
+}
+
 /* The table is replaced by one with its rows and the new ones, which a database of their own gives the layout of
  * results. So appending costs what the table is large. */
 static AdbcStatusCode append(struct adbc_statement *s, const char *table, struct ArrowArrayStream *rows,
@@ -73,12 +78,12 @@ static AdbcStatusCode append(struct adbc_statement *s, const char *table, struct
         return adbc_fail_heddle(e, error);
     }
     AdbcStatusCode status = ADBC_STATUS_OK;
-    if (heddle_database_register(fresh, table, rows, 0, &error) != 0)
+    if (heddle_database_register(fresh, table, rows, HEDDLE_FACTS_NEVER, &error) != 0)
         status = adbc_fail_heddle(e, error);
     if (status == ADBC_STATUS_OK)
         status = both(s, table, fresh, &all, e);
     heddle_database_free(fresh);
-    int facts = adbc_option_bool(&s->options, ADBC_OPT_FACTS);
+    int facts = facts_of(s);
     if (status == ADBC_STATUS_OK && heddle_database_replace(s->core->db, table, &all, facts, &error) != 0)
         status = adbc_fail_heddle(e, error);
     return status;
@@ -131,7 +136,7 @@ static AdbcStatusCode load(struct adbc_statement *s, const char *table, struct A
     }
     if (action == APPEND)
         return append(s, table, rows, e);
-    int facts = adbc_option_bool(&s->options, ADBC_OPT_FACTS);
+    int facts = facts_of(s);
     int rc = action == CREATE ? heddle_database_register(s->core->db, table, rows, facts, &error)
                               : heddle_database_replace(s->core->db, table, rows, facts, &error);
     return rc == 0 ? ADBC_STATUS_OK : adbc_fail_heddle(e, error);

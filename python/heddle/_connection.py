@@ -120,15 +120,16 @@ class Connection:
         """Tables, columns, keys and facts, as stored ([docs/storage.md])."""
         return json.loads(native.text(native.lib.heddle_database_catalog, self._db.get()))
 
-    def register(self, name: str, data: Any, *, facts: bool = True, replace: bool = True) -> None:
+    def register(self, name: str, data: Any, *, facts: bool | None = None, replace: bool = True) -> None:
         """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
         DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns. What has
         `__arrow_c_device_array__` or `__arrow_c_device_stream__` and lies on the connection's GPU, such as a DataFrame
         of cuDF, stays there, for plans on backend cuda; such a table has no facts.
 
         Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
-        this name is replaced. `facts`: the columns are read once for ranges and distinct values, by which plans
-        choose ways and the order of joins; False is for a large table that is only scanned, and once.
+        this name is replaced. Nobody may change the data as long as the table is there. `facts`: ranges and distinct
+        values, by which plans choose ways and the order of joins, are computed: None, of a column when a query gains by
+        them, once; True, of all columns now; False, never.
 
         >>> import heddle
         >>> con = heddle.connect()
@@ -136,6 +137,8 @@ class Connection:
         >>> con.rows("t")
         3
         """
+        if facts not in (None, True, False):
+            raise UserError(f"facts: expected None, True or False, found {facts!r}")
         function = native.lib.heddle_database_replace if replace else native.lib.heddle_database_register
         self._db.get()
         with self._lock:
@@ -153,7 +156,7 @@ class Connection:
             _device.register(self._db.get(), name, batch, function is native.lib.heddle_database_replace)
             return
         stream, keep = _stream(data)
-        native.call(function, self._db.get(), name.encode(), stream, int(facts))
+        native.call(function, self._db.get(), name.encode(), stream, native.FACTS[facts])
         del keep
 
     def drop(self, name: str) -> None:
@@ -214,8 +217,8 @@ class Connection:
             return self._sql
 
     def explain(self, query: Plan, stages: str = "plan", params: Params = None, **named: Any) -> str:
-        """What is made of a plan, or of a query in SQL: a comma list of plan, physical, pipelines, spec, backend, llvm,
-        llvm-opt, asm, cuda, ptx.
+        """What is made of a plan, or of a query in SQL: a comma list of plan, facts, physical, pipelines, spec, backend,
+        llvm, llvm-opt, asm, cuda, ptx.
 
         >>> import heddle
         >>> con = heddle.connect()

@@ -19,6 +19,8 @@ __all__ = ["lib", "call", "text", "Options", "StatementOptions", "Stream", "Sche
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
+FACTS = {None: 0, True: 1, False: 2}  # HEDDLE_FACTS_LAZY, _NOW, _NEVER
+
 
 # ---- Arrow's structures ---------------------------------------------------------------------------
 

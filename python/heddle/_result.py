@@ -159,7 +159,7 @@ class Profile:
     >>> con.register("t", {"a": [1, 2]})
     >>> p = con.run({"heddle": 1, "root": {"op": "scan", "table": "t"}}, profile=True).profile
     >>> sorted(p.times)
-    ['codegen', 'compile', 'execute', 'open', 'plan', 'result', 'total', 'transfer']
+    ['codegen', 'compile', 'execute', 'facts', 'open', 'plan', 'result', 'total', 'transfer']
     """
 
     def __init__(self, report: str, statement):
@@ -170,8 +170,8 @@ class Profile:
     def times(self) -> dict[str, float]:
         """Milliseconds of each part."""
         return {k[:-3]: v for k, v in self.report.items()
-                if k.endswith("_ms") and k[:-3] in ("plan", "codegen", "open", "compile", "transfer", "execute", "result",
-                                                    "total")}
+                if k.endswith("_ms") and k[:-3] in ("facts", "plan", "codegen", "open", "compile", "transfer", "execute",
+                                                    "result", "total")}
 
     def __repr__(self):
         lines = [f"{k:>8} {v:10.3f} ms" for k, v in self.times.items()]

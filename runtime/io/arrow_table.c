@@ -433,7 +433,7 @@ static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
     int rc = 0;
     for (int c = 0; rc == 0 && c < m->table.ncols; c++) {
         struct fe_table_column *col = &m->table.cols[c];
-        rc = rt_facts_compute(col, m->table.rows, pool, NULL, &col->facts, err);
+        rc = rt_facts_compute(col, m->table.rows, RT_FACTS_ALL, pool, NULL, &col->facts, err);
     }
     rt_pool_free(pool);
     return rc;

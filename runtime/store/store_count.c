@@ -1,5 +1,6 @@
 /* Three ways to count values: in an array where their range is small for the number of rows, by
- * sorting where the rows are few, else by an estimate (HyperLogLog). */
+ * sorting where the rows are few, else by an estimate (HyperLogLog). A sample serves where the order of
+ * magnitude is enough. */
 #include "runtime/store/store_count.h"
 
 #include <math.h>
@@ -22,6 +23,8 @@ enum {
 struct counter {
     const struct fe_table_column *col;
     int64_t rows;
+    struct rt_pool *pool;
+    hd_i128 origin; /* of 16-byte INT */
     uint64_t min; /* ordinal */
     uint64_t range;
     /* array */
@@ -46,7 +49,11 @@ int rt_drop_nulls(const struct fe_table_column *c, int64_t from, int n, uint64_t
 static int strip(const struct counter *x, int64_t from, uint64_t *v)
 {
     int n = (int)HD_MIN(x->rows - from, STRIP);
-    rt_col_ordinals(x->col, from, n, v);
+    if (rt_col_has_ordinals(x->col))
+        rt_col_ordinals(x->col, from, n, v);
+    else
+        for (int i = 0; i < n; i++)
+            v[i] = (uint64_t)(((const hd_i128 *)x->col->at.data)[from + i] - x->origin);
     return x->col->at.validity ? rt_drop_nulls(x->col, from, n, v) : n;
 }
 
@@ -71,7 +78,7 @@ static int count_task(void *ctx, int worker, int64_t part, struct hd_err *err)
     uint64_t v[STRIP];
     (void)worker;
     (void)err;
-    for (int64_t row = 0; row < x->rows; row += STRIP) {
+    for (int64_t row = 0; row < x->rows && !rt_pool_stopped(x->pool); row += STRIP) {
         int rows = strip(x, row, v);
         for (int i = 0; i < rows; i++) {
             uint64_t d = v[i] - x->min - from;
@@ -223,19 +230,62 @@ static int estimate(struct counter *x, int64_t nulls, struct rt_pool *pool, stru
     return rc;
 }
 
+/* ---- sample --------------------------------------------------------------------------------- */
+
+/* Hashes of values, one row of each of as many ranges of rows: neighbours are often alike. */
+static int take_sample(const struct fe_table_column *c, int64_t rows, uint64_t v[RT_SAMPLE_ROWS])
+{
+    int n = 0, all = (int)HD_MIN(rows, RT_SAMPLE_ROWS);
+    for (int i = 0; i < all; i++) {
+        int64_t from = (int64_t)((hd_i128)rows * i / all), to = (int64_t)((hd_i128)rows * (i + 1) / all);
+        int64_t row = from + (int64_t)(rt_hash64((uint64_t)i + 1) % (uint64_t)(to - from));
+        v[n] = rt_col_valid(c, row) ? rt_col_hash(c, row) : 0;
+        n += rt_col_valid(c, row);
+    }
+    return n;
+}
+
+/* Of r rows d have values that others have, too, f values occur once: of N rows sqrt(N / r) f + d (Charikar, Chaudhuri,
+ * Motwani and Narasayya, Towards estimation error guarantees for distinct values, 2000: GEE). */
+int rt_sample_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, struct rt_counts *out,
+                     struct hd_err *err)
+{
+    uint64_t *v = hd_try_malloc(RT_SAMPLE_ROWS * sizeof *v);
+    if (!v)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    int n = take_sample(col, rows, v);
+    int64_t once = 0, often = 0;
+    qsort(v, (size_t)n, sizeof *v, compare_u64);
+    for (int i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && v[k] == v[i]; k++)
+            continue;
+        once += k == i + 1;
+        often += k > i + 1;
+    }
+    free(v);
+    int64_t values = rows - nulls;
+    double estimate = sqrt((double)values / HD_MAX(n, 1)) * (double)once + (double)often;
+    *out = (struct rt_counts){HD_MAX(HD_MIN((int64_t)(estimate + 0.5), values), 1), false, -1};
+    return 0;
+}
+
 /* ---- choice --------------------------------------------------------------------------------- */
 
-int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, uint64_t min, uint64_t max,
+int rt_count_values(const struct fe_table_column *col, int64_t rows, int64_t nulls, const struct rt_ordinals *ordinals,
                     struct rt_pool *pool, const char *dir, struct rt_counts *out, struct hd_err *err)
 {
-    struct counter x = {.col = col, .rows = rows, .min = min, .range = max - min + 1};
+    struct counter x = {.col = col,
+                        .rows = rows,
+                        .pool = pool,
+                        .origin = ordinals->origin,
+                        .min = ordinals->min,
+                        .range = ordinals->max - ordinals->min + 1};
     uint64_t worth = HD_MAX((uint64_t)rows * RT_DENSE_RATIO, COUNT_ALWAYS);
-    bool ordinals = rt_col_has_ordinals(col);
     int rc;
     pthread_mutex_init(&x.mutex, NULL);
-    if (ordinals && !hd_type_is_float(col->type) && max - min < worth)
+    if (ordinals->there && !hd_type_is_float(col->type) && ordinals->max - ordinals->min < worth)
         rc = count_in_array(&x, pool, dir, out, err);
-    else if (ordinals && rows <= SORT_ROWS)
+    else if (ordinals->there && rows <= SORT_ROWS)
         rc = count_sorted(&x, out, err);
     else
         rc = estimate(&x, nulls, pool, out, err);

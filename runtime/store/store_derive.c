@@ -31,7 +31,7 @@ static int advance(struct derive *d, double units, const char *what, struct hd_e
 static int find_facts(struct derive *d, struct fe_table *t, struct hd_err *err)
 {
     for (int c = 0; c < t->ncols; c++) {
-        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, d->pool, d->dir, &t->cols[c].facts, err));
+        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, RT_FACTS_ALL, d->pool, d->dir, &t->cols[c].facts, err));
         HD_TRY(advance(d, (double)t->rows, "computing facts", err));
     }
     return 0;

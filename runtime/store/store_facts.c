@@ -15,7 +15,7 @@ struct block_facts {
     int64_t runs;                         /* of neighbours that are equal */
     int64_t first_run, last_run, max_run; /* their lengths, if ascending */
     uint64_t min, max;                    /* ordinals */
-    hd_i128 wide_min, wide_max;           /* 16-byte INT */
+    hd_i128 wide_min, wide_max;           /* 16-byte INT: stored numbers */
     bool ascending;
 };
 
@@ -42,8 +42,9 @@ static void end_run(struct block_facts *b, int64_t run)
 }
 
 /* No branch in the loop: it is the one that sees every value of a database. Lengths of runs are
- * only wanted of sorted columns, and found in a second loop. */
-#define LOOK(T, v, n, offset) \
+ * only wanted of sorted columns, and found in a second loop. What is smallest and largest goes to the
+ * members `low` and `high`, of type S. */
+#define LOOK(T, v, n, S, low, high, offset) \
     do { \
         T min_ = (v)[0], max_ = (v)[0]; \
         int changes_ = 0, falls_ = 0; \
@@ -53,8 +54,8 @@ static void end_run(struct block_facts *b, int64_t run)
             changes_ += (v)[i] != (v)[i - 1]; \
             falls_ += (v)[i] < (v)[i - 1]; \
         } \
-        b->min = (uint64_t)min_ + (offset); \
-        b->max = (uint64_t)max_ + (offset); \
+        b->low = (S)min_ + (offset); \
+        b->high = (S)max_ + (offset); \
         b->runs = changes_ + 1; \
         b->ascending = falls_ == 0; \
         int start_ = 0; \
@@ -69,7 +70,7 @@ static void end_run(struct block_facts *b, int64_t run)
 
 static void look_at_ordinals(struct block_facts *b, const uint64_t *v, int n)
 {
-    LOOK(uint64_t, v, n, 0);
+    LOOK(uint64_t, v, n, uint64_t, min, max, 0);
 }
 
 static void look_at_ints(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
@@ -77,13 +78,15 @@ static void look_at_ints(struct block_facts *b, const struct fe_table_column *c,
     const uint64_t bias = (uint64_t)1 << 63; /* of ordinals */
     const char *p = (const char *)c->at.data + from * c->width;
     if (c->width == 1)
-        LOOK(int8_t, (const int8_t *)p, n, bias);
+        LOOK(int8_t, (const int8_t *)p, n, uint64_t, min, max, bias);
     else if (c->width == 2)
-        LOOK(int16_t, (const int16_t *)(const void *)p, n, bias);
+        LOOK(int16_t, (const int16_t *)(const void *)p, n, uint64_t, min, max, bias);
     else if (c->width == 4)
-        LOOK(int32_t, (const int32_t *)(const void *)p, n, bias);
+        LOOK(int32_t, (const int32_t *)(const void *)p, n, uint64_t, min, max, bias);
+    else if (c->width == 8)
+        LOOK(int64_t, (const int64_t *)(const void *)p, n, uint64_t, min, max, bias);
     else
-        LOOK(int64_t, (const int64_t *)(const void *)p, n, bias);
+        LOOK(hd_i128, (const hd_i128 *)(const void *)p, n, hd_i128, wide_min, wide_max, 0);
 }
 
 static void look_at_rows(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
@@ -109,7 +112,7 @@ static void wide_range(struct block_facts *b, const struct fe_table_column *c, i
     for (int64_t r = from; r < from + n; r++) {
         if (!rt_col_valid(c, r))
             continue;
-        hd_i128 v = rt_col_int(c, r);
+        hd_i128 v = ((const hd_i128 *)c->at.data)[r];
         b->wide_min = any ? HD_MIN(b->wide_min, v) : v;
         b->wide_max = any ? HD_MAX(b->wide_max, v) : v;
         any = true;
@@ -135,12 +138,13 @@ static int block_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     b->nulls = c->at.validity ? count_nulls(c, from, n) : 0;
     if (b->nulls == n)
         return 0;
-    if (!rt_col_has_ordinals(c)) {
-        look_at_rows(b, c, from, n);
+    if (c->storage == FE_STORE_INT && b->nulls == 0 && !c->bits) {
+        look_at_ints(b, c, from, n);
+    } else if (!rt_col_has_ordinals(c)) {
+        if (b->nulls == 0)
+            look_at_rows(b, c, from, n); /* order and runs are not asked for where there are NULLs */
         if (c->storage == FE_STORE_INT)
             wide_range(b, c, from, n);
-    } else if (c->storage == FE_STORE_INT && b->nulls == 0 && !c->bits) {
-        look_at_ints(b, c, from, n);
     } else {
         uint64_t *v = p->ordinals[worker];
         rt_col_ordinals(c, from, n, v);
@@ -219,11 +223,28 @@ static void set_range(struct fe_facts *f, const struct fe_table_column *c, const
     f->has_range = c->storage == FE_STORE_DICT || c->storage == FE_STORE_INT;
     if (!f->has_range)
         return;
-    f->min = rt_col_has_ordinals(c) ? rt_ordinal_value(c, sum->min) : sum->wide_min;
-    f->max = rt_col_has_ordinals(c) ? rt_ordinal_value(c, sum->max) : sum->wide_max;
+    f->min = rt_col_has_ordinals(c) ? rt_ordinal_value(c, sum->min) : c->base + c->factor * sum->wide_min;
+    f->max = rt_col_has_ordinals(c) ? rt_ordinal_value(c, sum->max) : c->base + c->factor * sum->wide_max;
 }
 
-static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct fe_facts *f, struct hd_err *err)
+/* Numbers of 16 bytes that lie within 2^64 are counted by their distance from the smallest. */
+static struct rt_ordinals ordinals_of(const struct fe_table_column *c, const struct block_facts *sum)
+{
+    if (rt_col_has_ordinals(c))
+        return (struct rt_ordinals){.there = true, .min = sum->min, .max = sum->max};
+    hd_u128 range = (hd_u128)sum->wide_max - (hd_u128)sum->wide_min;
+    if (c->storage != FE_STORE_INT || c->type.kind == HD_INTERVAL || range > UINT64_MAX)
+        return (struct rt_ordinals){.there = false};
+    return (struct rt_ordinals){.there = true, .origin = sum->wide_min, .max = (uint64_t)range};
+}
+
+static bool may_be_unique(const struct fe_facts *f, int64_t rows)
+{
+    return !f->has_range || (hd_u128)f->max - (hd_u128)f->min >= (hd_u128)(rows - f->nulls - 1);
+}
+
+static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *pool, const char *dir, struct fe_facts *f,
+                   struct hd_err *err)
 {
     HD_TRY(rt_pool_run(pool, rt_nblocks(p->rows), block_task, p, NULL, "", err));
     struct block_facts sum = join_blocks(p);
@@ -236,24 +257,45 @@ static int compute(struct pass *p, struct rt_pool *pool, const char *dir, struct
     }
     set_range(f, p->col, &sum);
     f->sorted = f->nulls == 0 && sum.ascending;
-    if (f->sorted)
+    if (f->sorted) {
         counts = (struct rt_counts){sum.runs, true, sum.max_run};
-    else
-        HD_TRY(rt_count_values(p->col, p->rows, f->nulls, sum.min, sum.max, pool, dir, &counts, err));
+    } else if (level == RT_FACTS_ALL || (level == RT_FACTS_UNIQUE && may_be_unique(f, p->rows))) {
+        struct rt_ordinals o = ordinals_of(p->col, &sum);
+        HD_TRY(rt_count_values(p->col, p->rows, f->nulls, &o, pool, dir, &counts, err));
+    } else {
+        HD_TRY(rt_sample_values(p->col, p->rows, f->nulls, &counts, err));
+        if (f->has_range && (hd_u128)f->max - (hd_u128)f->min < (hd_u128)counts.distinct)
+            counts.distinct = (int64_t)(f->max - f->min) + 1;
+    }
     set_counts(f, counts);
     f->clustered = f->nulls == 0 && f->distinct_exact && sum.runs == f->distinct;
     set_dense(f, p->rows);
     return 0;
 }
 
-int rt_facts_compute(const struct fe_table_column *col, int64_t rows, struct rt_pool *pool, const char *dir,
-                     struct fe_facts *out, struct hd_err *err)
+/* Of values that have no range a pass would tell little. */
+static int estimate(const struct fe_table_column *col, int64_t rows, struct fe_facts *f, struct hd_err *err)
+{
+    struct rt_counts counts = {0, true, 0};
+    f->nulls = col->facts.nulls;
+    if (f->nulls < rows)
+        HD_TRY(rt_sample_values(col, rows, f->nulls, &counts, err));
+    set_counts(f, counts);
+    return 0;
+}
+
+int rt_facts_compute(const struct fe_table_column *col, int64_t rows, enum rt_facts_level level, struct rt_pool *pool,
+                     const char *dir, struct fe_facts *out, struct hd_err *err)
 {
     struct pass p = {.col = col, .rows = rows};
+    bool has_range = col->storage == FE_STORE_INT || col->storage == FE_STORE_DICT;
     *out = (struct fe_facts){.known = true, .distinct = -1, .max_mult = -1};
+    if (level == RT_FACTS_ESTIMATED && !has_range)
+        return estimate(col, rows, out, err);
     p.blocks = hd_try_calloc((size_t)rt_nblocks(rows), sizeof *p.blocks);
     p.ordinals = hd_try_malloc((size_t)rt_pool_threads(pool) * sizeof *p.ordinals);
-    int rc = p.blocks && p.ordinals ? compute(&p, pool, dir, out, err) : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    int rc = p.blocks && p.ordinals ? compute(&p, level, pool, dir, out, err)
+                                    : HD_FAIL(err, RESOURCE, NULL, "out of memory");
     free(p.blocks);
     free(p.ordinals);
     return rc;

@@ -26,6 +26,7 @@ struct rt_pool {
     uint64_t generation; /* counts jobs: a worker takes part in each once */
     int busy;
     bool quit;
+    const struct hd_stop *stop; /* NULL: nobody can ask */
 };
 
 struct worker {
@@ -47,10 +48,22 @@ static void record_failure(struct rt_pool *p, struct job *j, int64_t task, struc
     pthread_mutex_unlock(&p->mutex);
 }
 
+static void record_cancel(struct rt_pool *p, struct job *j, const char *what)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    HD_FAIL(&e, CANCELLED, NULL, "cancelled%s%s", *what ? " while " : "", what);
+    record_failure(p, j, -1, &e);
+}
+
 static bool work_one(struct rt_pool *p, struct job *j, int worker)
 {
     if (atomic_load(&j->stop))
         return false;
+    if (hd_stopped(p->stop)) {
+        record_cancel(p, j, "");
+        return false;
+    }
     int64_t task = atomic_fetch_add(&j->next, 1);
     if (task >= j->n)
         return false;
@@ -145,6 +158,16 @@ int rt_pool_threads(const struct rt_pool *p)
     return p->threads;
 }
 
+void rt_pool_stop_by(struct rt_pool *p, const struct hd_stop *stop)
+{
+    p->stop = stop;
+}
+
+bool rt_pool_stopped(const struct rt_pool *p)
+{
+    return hd_stopped(p->stop);
+}
+
 static void report(struct rt_pool *p, struct job *j, const struct rt_progress *pr, const char *what)
 {
     if (!pr || !pr->fn)
@@ -152,10 +175,7 @@ static void report(struct rt_pool *p, struct job *j, const struct rt_progress *p
     double share = (double)atomic_load(&j->done) / (double)j->n;
     if (pr->fn(pr->user, pr->from + (pr->to - pr->from) * share, what) == 0)
         return;
-    struct hd_err e;
-    hd_err_init(&e);
-    HD_FAIL(&e, CANCELLED, NULL, "cancelled while %s", what);
-    record_failure(p, j, -1, &e);
+    record_cancel(p, j, what);
 }
 
 int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx, struct rt_progress *progress, const char *what,
@@ -178,6 +198,8 @@ int rt_pool_run(struct rt_pool *p, int64_t n, rt_task_fn fn, void *ctx, struct r
     while (p->busy)
         pthread_cond_wait(&p->idle, &p->mutex);
     pthread_mutex_unlock(&p->mutex);
+    if (j.err.class == HD_ERR_NONE && hd_stopped(p->stop)) /* the last task may have left off */
+        record_cancel(p, &j, what);
     if (j.err.class == HD_ERR_NONE)
         return 0;
     if (err && err->class == HD_ERR_NONE)

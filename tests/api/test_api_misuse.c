@@ -170,6 +170,14 @@ CALL(heddle_database_replace_device)
     heddle_database_free(db);
     return rc;
 }
+CALL(heddle_database_compute_facts)
+{
+    heddle_database *db = new_database_of_one();
+    int rc = heddle_database_compute_facts(ARG(0, db), ARG(1, "m"), err);
+    heddle_database_free(db);
+    return rc;
+}
+
 CALL(heddle_database_drop)
 {
     heddle_database *db = new_database_of_one();
@@ -468,6 +476,7 @@ CALL(heddle_statement_report)
     X(heddle_database_replace, "!!!") \
     X(heddle_database_register_device, "!!!!") \
     X(heddle_database_replace_device, "!!!!") \
+    X(heddle_database_compute_facts, "!!") \
     X(heddle_database_drop, "!!") \
     X(heddle_database_table_count, "o") \
     X(heddle_database_table_name, "o") \

@@ -36,7 +36,7 @@ class Registering(unittest.TestCase):
         self.assertEqual(self.con.run(SCAN).fetchall(), self.rows)
 
     def test_the_host_goes_first(self):
-        self.con.register("t", self.batch)  # has both
+        self.con.register("t", self.batch, facts=True)  # has both
         facts = next(t for t in self.con.catalog()["tables"] if t["name"] == "t")
         self.assertEqual(self.con.run(SCAN).fetchall(), self.rows)
         self.assertIn("distinct", str(facts))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/claim.h"
+#include "runtime/store/store_facts.h"
 #include "runtime/store/store_seal.h"
 
 /* ---- the simple computation ---------------------------------------------------------------- */
@@ -273,6 +274,114 @@ static void forms_are_narrow_and_plain(void **state)
     expect_form(0, 0, 0, 1, 0, 1);
 }
 
+/* ---- columns in memory, by level ------------------------------------------------------------- */
+
+static struct fe_facts facts_of(const struct fe_table_column *c, int64_t rows, enum rt_facts_level level)
+{
+    struct rt_pool *pool;
+    struct fe_facts f;
+    struct hd_err e;
+    hd_err_init(&e);
+    assert_int_equal(rt_pool_new(3, &pool, &e), 0);
+    assert_int_equal(rt_facts_compute(c, rows, level, pool, NULL, &f, &e), 0);
+    rt_pool_free(pool);
+    return f;
+}
+
+static struct fe_table_column column_of(const void *data, int width, struct hd_type type)
+{
+    return (struct fe_table_column){
+        .storage = FE_STORE_INT, .width = width, .factor = 1, .type = type, .at.data = data};
+}
+
+static void estimates_are_near_and_ranges_exact(void **state)
+{
+    int64_t *v = malloc(ROWS * sizeof *v);
+    uint8_t *valid = calloc(1, ROWS / 8 + 1);
+    struct fe_table_column c = column_of(v, 8, hd_type_of(HD_INT64));
+    (void)state;
+    for (int64_t i = 0; i < ROWS; i++) {
+        v[i] = i * 7919 % 40 - 7;
+        if (i % 3)
+            valid[i >> 3] |= (uint8_t)(1 << (i & 7));
+    }
+    for (int nulls = 0; nulls < 2; nulls++) {
+        c.at.validity = nulls ? valid : NULL;
+        struct fe_facts f = facts_of(&c, ROWS, RT_FACTS_ESTIMATED), all = facts_of(&c, ROWS, RT_FACTS_ALL);
+        assert_true(f.known && f.has_range && f.min == all.min && f.max == all.max && f.nulls == all.nulls);
+        assert_true(!f.distinct_exact && !f.unique && f.max_mult == -1 && f.distinct == all.distinct);
+        assert_true(all.distinct_exact && all.distinct == 40);
+    }
+    free(v);
+    free(valid);
+}
+
+/* What cannot be unique is not counted; what is unique is found to be. */
+static void values_that_may_be_unique_are_counted(void **state)
+{
+    enum { N = 100003 }; /* prime */
+    int32_t *v = malloc(N * sizeof *v);
+    struct fe_table_column c = column_of(v, 4, hd_type_of(HD_INT32));
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        v[i] = (int32_t)(i * 31 % N);
+    struct fe_facts f = facts_of(&c, N, RT_FACTS_UNIQUE);
+    assert_true(f.unique && f.dense && f.distinct == N && f.distinct_exact && f.max_mult == 1);
+    assert_false(facts_of(&c, N, RT_FACTS_ESTIMATED).unique);
+    v[5] = v[6];
+    assert_false(facts_of(&c, N, RT_FACTS_UNIQUE).unique);
+    assert_true(facts_of(&c, N, RT_FACTS_UNIQUE).distinct_exact);
+    for (int64_t i = 0; i < N; i++)
+        v[i] %= N - 1;
+    f = facts_of(&c, N, RT_FACTS_UNIQUE);
+    assert_true(!f.unique && !f.distinct_exact && f.min == 0 && f.max == N - 2);
+    free(v);
+}
+
+/* 16 bytes: counted where they lie within 2^64, and nothing is lost of those that do not. */
+static void wide_numbers_are_counted(void **state)
+{
+    enum { N = 70001 };
+    hd_i128 *v = malloc(N * sizeof *v), far = (hd_i128)1 << 100;
+    struct fe_table_column c = column_of(v, 16, (struct hd_type){.kind = HD_DECIMAL, .precision = 38});
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        v[i] = i * 7919 % 1000 - far;
+    struct fe_facts f = facts_of(&c, N, RT_FACTS_ALL);
+    assert_true(f.has_range && f.min == -far && f.max == 999 - far);
+    assert_true(f.distinct_exact && f.distinct == 1000 && f.max_mult == 71 && !f.unique && !f.sorted);
+    assert_true(facts_of(&c, N, RT_FACTS_ESTIMATED).max == 999 - far);
+    for (int64_t i = 0; i < N; i++)
+        v[i] = i - far;
+    f = facts_of(&c, N, RT_FACTS_ESTIMATED);
+    assert_true(f.sorted && f.unique && f.distinct == N && f.distinct_exact);
+    v[0] = far;
+    f = facts_of(&c, N, RT_FACTS_ALL);
+    assert_true(f.max == far && f.min == 1 - far && !f.sorted && !f.distinct_exact);
+    free(v);
+}
+
+static void computing_can_be_stopped(void **state)
+{
+    int64_t *v = calloc(ROWS, sizeof *v);
+    struct fe_table_column c = column_of(v, 8, hd_type_of(HD_INT64));
+    struct rt_pool *pool;
+    struct fe_facts f;
+    struct hd_err e;
+    struct hd_stop stop = {0};
+    (void)state;
+    hd_err_init(&e);
+    assert_int_equal(rt_pool_new(2, &pool, &e), 0);
+    rt_pool_stop_by(pool, &stop);
+    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, &e), 0);
+    hd_stop_ask(&stop);
+    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, &e), -1);
+    assert_int_equal(e.class, HD_ERR_CANCELLED);
+    hd_err_release(&e);
+    rt_pool_free(pool);
+    free(v);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 int main(void)
 {
@@ -285,6 +394,10 @@ int main(void)
         TEST(texts_have_facts),
         TEST(floats_and_wide_decimals_have_facts),
         cmocka_unit_test(forms_are_narrow_and_plain),
+        cmocka_unit_test(estimates_are_near_and_ranges_exact),
+        cmocka_unit_test(values_that_may_be_unique_are_counted),
+        cmocka_unit_test(wide_numbers_are_counted),
+        cmocka_unit_test(computing_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
