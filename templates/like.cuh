@@ -4,7 +4,6 @@
 
 #include "hd/run.cuh"
 #include "hd/value.cuh"
-#include "hd/warp.cuh"
 
 // A compiled LIKE pattern, one block of memory in host and device form alike: this head,
 // `npieces` pieces, then their bytes and tables. Pieces stand between the `%` of the pattern; `_`
@@ -84,15 +83,11 @@ template <bool all> struct hdd_like_heads {
         return true;
     }
 
-    // Of the eight places those that count and where the head stands.
     HDD_MEMBER void mark(const hdd_like_piece &q)
     {
-        const u32 before = from > at ? (u32)(from - at) : 0, after = hdd_min((u32)(last - at), 7);
-        u32 all_fits = 0;
         HDD_UNROLL
         for (u32 k = 0; k < 8; k++)
-            all_fits |= (u32)fits(q, k) << k;
-        places = all_fits & ~0u << before & ((2u << after) - 1);
+            places |= (u32)(fits(q, k) && at + (i32)k >= from && at + (i32)k <= last) << k;
     }
 };
 
@@ -212,22 +207,6 @@ struct hdd_like_wild_long {
     }
 };
 
-// Both in one function: what goes from piece to piece is in a kernel once.
-template <bool wild> struct hdd_like_find_piece {
-    const u8 *base, *s;
-    const hdd_progress *progress;
-    bool is_short;
-
-    HDD_MEMBER i32 operator()(const hdd_like_piece *q, u32 from, u32 end) const
-    {
-        if (is_short)
-            return hdd_like_short<wild>{base, s}(q, from, end);
-        if (wild)
-            return hdd_like_wild_long{base, s, progress}(q, from, end);
-        return hdd_like_long{base, s, progress}(q, from, end);
-    }
-};
-
 // ---- a whole pattern -----------------------------------------------------------------------
 
 // Greedy from the left: the first place for every piece leaves most room for the rest. The
@@ -265,8 +244,11 @@ template <bool wild> struct hdd_like_of {
         const u32 n = (u32)t.n, min = pattern->min;
         if (n < min)
             return false;
-        const bool is_short = (u64)n * min <= HDD_LIKE_SHORT;
-        return hdd_like_pieces(pattern, n, hdd_like_find_piece<wild>{base, t.s, run.progress, is_short});
+        if ((u64)n * min <= HDD_LIKE_SHORT)
+            return hdd_like_pieces(pattern, n, hdd_like_short<wild>{base, t.s});
+        if (wild)
+            return hdd_like_pieces(pattern, n, hdd_like_wild_long{base, t.s, run.progress});
+        return hdd_like_pieces(pattern, n, hdd_like_long{base, t.s, run.progress});
     }
 };
 

@@ -21,20 +21,9 @@ HDD_DEVICE u64 hdd_index(hdd_opt<i64> i)
     return i.ok ? (u64)i.v : ~(u64)0;
 }
 
-// The word of 32 bits that bit i is in: a lane holds one register of it, and shifts take one instruction.
-HDD_DEVICE const u32 *hdd_word_of_bit(const u64 *words, u64 i)
-{
-    return reinterpret_cast<const u32 *>(words) + i / 32;
-}
-
-HDD_DEVICE bool hdd_bit_of(u32 word, u64 i)
-{
-    return word >> (u32)i % 32 & 1;
-}
-
 HDD_DEVICE bool hdd_bit(const u64 *words, u64 i)
 {
-    return hdd_bit_of(*hdd_word_of_bit(words, i), i);
+    return (words[i / 64] >> (i % 64)) & 1;
 }
 
 // BITMAP: the index is in range and present.
@@ -49,10 +38,10 @@ template <class I> HDD_DEVICE bool hdd_probe_bitmap(const u64 *words, u64 range,
 template <class I> HDD_DEVICE bool hdd_test_bit(const u64 *words, u64 range, I index, bool live)
 {
     const u64 i = hdd_index(index);
-    u32 word = 0;
+    u64 word = 0;
     if (live & (i < range))
-        word = *hdd_word_of_bit(words, i);
-    return hdd_bit_of(word, i);
+        word = words[i / 64];
+    return (word >> (i % 64)) & 1;
 }
 
 // DIRECT: the index itself.
