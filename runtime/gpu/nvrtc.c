@@ -316,7 +316,7 @@ static void own_options(const char *source, char *text, size_t size, struct opti
 }
 
 /* What code does not depend on. NVRTC 12.9 and newer ask the driver's cache on disk for each source: that opens the driver
- * in every process that compiles, which takes longer than the source, and keeps a second time what ours keeps. */
+ * in every process that compiles, and keeps a second time what our cache keeps. */
 static void add_manner(const struct rt_nvrtc *n, struct options *o)
 {
     if (at_least(n, 12, 9))
