@@ -1,5 +1,5 @@
-/* Opens NVRTC and reads the headers once; then a fork of that, which has all of it in memory already
- * (under 1 ms), compiles the requests of one connection. So any number compile side by side. */
+/* Opens NVRTC; then a fork of that (under 1 ms) compiles the requests of one connection. So any number compile side by
+ * side. Headers are read once, for the forks that come after: nobody who has a source waits for that. */
 #include "runtime/gpu/compile_server.h"
 
 #include <errno.h>
@@ -15,13 +15,18 @@
 
 #include "runtime/gpu/compile_wire.h"
 
+enum {
+    IDLE_MS = 10000, /* after which a connection's process ends: it holds some 15 MB of its own */
+    QUIET_MS = 5,    /* without a connection: those who waited for the server have one */
+    HEADERS = 2,     /* times that headers are read: plain, relocatable */
+};
+
 struct server {
     struct rt_nvrtc *n;
     enum rt_nvrtc_form form;
     int arch;
+    int headers; /* read so far */
 };
-
-enum { IDLE_MS = 10000 }; /* after which a connection's process ends: it holds some 15 MB of its own */
 
 /* ---- one connection -------------------------------------------------------------------- */
 
@@ -69,8 +74,8 @@ static _Noreturn void serve_connection(const struct server *s, int fd)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGHUP, SIG_DFL);
     close(RT_WIRE_CONTROL);
-    while (serve_request(s, fd))
-        ;
+    while (serve_request(s, fd) && s->headers == HEADERS)
+        ; /* without headers: one source, so that the next one has them */
     _exit(0);
 }
 
@@ -102,8 +107,7 @@ static int start(struct server *s, char **argv, struct hd_err *err)
     s->arch = atoi(argv[3]);
     if (s->arch && rt_nvrtc_arch(s->n, s->arch, &cubin) != s->arch)
         return HD_FAIL(err, RESOURCE, NULL, "NVRTC %s does not know architecture %d", rt_nvrtc_version(s->n), s->arch);
-    if (s->arch)
-        rt_nvrtc_precompile(s->n, s->arch, s->form);
+    s->headers = s->arch ? 0 : HEADERS;
     rt_wire_identity(s->n, identity);
     say_hello(HD_ERR_NONE, identity);
     return 0;
@@ -131,9 +135,17 @@ static void end_children(void)
         ;
 }
 
-static void serve(const struct server *s)
+/* Of the time that nobody wants a connection some goes to the headers. */
+static int next_connection(struct server *s)
 {
-    for (int fd; (fd = rt_wire_receive_fd(RT_WIRE_CONTROL)) >= 0;) {
+    for (; s->headers < HEADERS && !rt_wire_readable(RT_WIRE_CONTROL, QUIET_MS); s->headers++)
+        rt_nvrtc_precompile(s->n, s->arch, s->form, s->headers > 0);
+    return rt_wire_receive_fd(RT_WIRE_CONTROL);
+}
+
+static void serve(struct server *s)
+{
+    for (int fd; (fd = next_connection(s)) >= 0;) {
         if (fork() == 0)
             serve_connection(s, fd);
         close(fd); /* without a child the other side sees the end of it, and helps itself */

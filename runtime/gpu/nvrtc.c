@@ -266,7 +266,7 @@ static int read_image(const struct rt_nvrtc *n, program p, enum rt_nvrtc_form fo
 /* What code depends on. */
 struct options {
     int n;
-    const char *list[12];
+    const char *list[16];
 };
 
 static bool at_least(const struct rt_nvrtc *n, int major, int minor)
@@ -315,6 +315,14 @@ static void own_options(const char *source, char *text, size_t size, struct opti
         add_option(o, one);
 }
 
+/* What code does not depend on. NVRTC 12.9 and newer ask the driver's cache on disk for each source: that opens the driver
+ * in every process that compiles, and keeps a second time what our cache keeps. */
+static void add_manner(const struct rt_nvrtc *n, struct options *o)
+{
+    if (at_least(n, 12, 9))
+        add_option(o, "--no-cache");
+}
+
 /* extra: one more option, or NULL. */
 static int compile(const struct rt_nvrtc *n, program p, const char *source, int arch, enum rt_nvrtc_form form,
                    const char *extra)
@@ -322,6 +330,7 @@ static int compile(const struct rt_nvrtc *n, program p, const char *source, int 
     char target[64], own[128];
     struct options o;
     common_options(n, &o);
+    add_manner(n, &o);
     own_options(source, own, sizeof own, &o);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d", form == RT_NVRTC_PTX ? "compute" : "sm", arch);
     add_option(&o, target);
@@ -398,14 +407,13 @@ static void precompile(struct rt_nvrtc *n, const char *source, int arch, enum rt
     snprintf(option, sizeof n->precompiled[0], "--use-pch=%s", name);
 }
 
-void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form)
+void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form, bool relocatable)
 {
     static const char *const sources[] = {FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n",
                                           RELOCATABLE FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n"};
     n->precompiled_arch = arch;
     n->precompiled_form = form;
-    for (size_t i = 0; i < HD_COUNT(sources); i++)
-        precompile(n, sources[i], arch, form);
+    precompile(n, sources[relocatable], arch, form);
 }
 
 /* ---- a source -------------------------------------------------------------------------- */
