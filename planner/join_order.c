@@ -14,6 +14,7 @@
 #include "planner/order_lazy.h"
 #include "planner/order_reduce.h"
 #include "planner/order_search.h"
+#include "planner/order_tests.h"
 #include "planner/order_told.h"
 #include "planner/rewrite_node.h"
 
@@ -182,6 +183,9 @@ void pl_order_joins(struct ctx *c)
     for (int i = 0; i < p->nshared; i++)
         if (!o.to->shared[i])
             o.to->shared[i] = nothing(c, p->shared[i]);
+    order_tests(c, o.to->root);
+    for (int i = 0; i < p->nshared; i++)
+        order_tests(c, o.to->shared[i]);
     rw_renumber(o.to);
     c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);
     c->need = NULL;
