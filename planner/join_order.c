@@ -77,7 +77,8 @@ static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
     o->c->est[n->id].rows = p->rows;
     o->c->est[n->id].has_rows = true;
     hd_vec_push(o->c->a, &o->c->told, t);
-    if (p->sampled > alike || p->sampled < 1 / alike)
+    const bool by_condition = n->u.join.kind == FE_INNER && n->u.join.nkeys == 0 && n->u.join.residual;
+    if (p->sampled > alike || p->sampled < 1 / alike || by_condition)
         tell_rows(o, n, p->rows);
 }
 
