@@ -221,7 +221,7 @@ static bool has_one_form(const struct handle *h)
 static bool reads_determined(const struct determining *by, struct handle *const *env, const struct fe_expr *e)
 {
     if (e->op == FE_COL)
-        return has_one_form(env[e->col]) && is_determined(by, env[e->col]);
+        return is_determined(by, env[e->col]) && (has_one_form(env[e->col]) || !in_keys(by, env[e->col]));
     for (int i = 0; i < e->nargs; i++)
         if (!reads_determined(by, env, e->args[i]))
             return false;
