@@ -259,6 +259,24 @@ void stage_keys(struct ctx *c, struct stage *g)
     }
 }
 
+static void read_columns(struct ctx *c, const struct fe_table *t, const struct fe_expr *e, struct handle *row,
+                         struct handle **env)
+{
+    if (e->op == FE_COL && !env[e->col])
+        env[e->col] = h_column(c, t, e->col, row);
+    for (int i = 0; i < e->nargs; i++)
+        read_columns(c, t, e->args[i], row, env);
+}
+
+static struct handle *removed_key(struct ctx *c, const struct pl_removed_key *r, struct handle *row)
+{
+    if (!r->expr)
+        return h_column(c, r->table, r->column, row);
+    struct handle **env = HD_NEWN(c->a, struct handle *, r->table->ncols + 1);
+    read_columns(c, r->table, r->expr, row, env);
+    return h_expr(c, r->expr, env);
+}
+
 void stage_restore(struct ctx *c, const struct stage *g, struct handle *const *any, struct handle **key_out)
 {
     struct handle **rows = HD_NEWN(c->a, struct handle *, g->nkeys + 1);
@@ -272,7 +290,7 @@ void stage_restore(struct ctx *c, const struct stage *g, struct handle *const *a
         }
         if (!rows[r->row_of])
             rows[r->row_of] = h_lookup(c, r->table, r->index, key_out[r->key]);
-        key_out[i] = h_column(c, r->table, r->column, rows[r->row_of]);
+        key_out[i] = removed_key(c, r, rows[r->row_of]);
     }
 }
 

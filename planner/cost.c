@@ -147,6 +147,14 @@ bool pl_worth_reducing(double rows, double groups, double share, double scanned)
     return rows * (1 - share) * ns > pl_cost_build(scanned, scanned * share, rows);
 }
 
+/* TPC-H Q22 on a CPU: 150,000 prefixes of a telephone number 4 ms; JCC-H Q20: 200,000 `like` 1.5 ms. */
+bool pl_worth_sharing(double apart, double together, double kept, int uses)
+{
+    static const double ns_strings = 8, ns_kept = 3, ns_pipeline = 20000, gain = 0.8;
+    const double ns = together * ns_strings + kept * (ns_kept + uses * NS_SCAN) + ns_pipeline;
+    return ns < gain * apart * ns_strings;
+}
+
 /* ---- tiers of code on a CPU ---- */
 
 /* The first tier takes 1.5 times as long as optimised code in the median of the queries of TPC-H, 2.7 times at most; a

@@ -63,6 +63,10 @@ bool pl_worth_facts(double rows);
  * `scanned` rows, costs less than grouping the others. */
 bool pl_worth_reducing(double rows, double groups, double share, double scanned);
 
+/* Whether conditions on strings, of so many rows in so many scans, are tested of `together` rows instead, and those that they
+ * leave kept and read by each. */
+bool pl_worth_sharing(double apart, double together, double kept, int uses);
+
 /* Grouping the whole build side by key, and only those rows whose key some probe row has. */
 double pl_cost_extremes(double scanned, double build, double probe);
 double pl_cost_extremes_reduced(double scanned, double build, double probe, double keys);

@@ -155,13 +155,20 @@ static bool bounds_below(enum fe_op op)
 {
     return op == FE_GT || op == FE_GE;
 }
+static bool is_of_columns(const struct fe_expr *e)
+{
+    bool found = e->op == FE_COL;
+    for (int i = 0; i < e->nargs && !found; i++)
+        found = is_of_columns(e->args[i]);
+    return found;
+}
 
-/* One bounds a column from above, the other from below. */
-static bool bounds_range(const struct fe_expr *x, const struct fe_expr *y)
+bool lx_bounds_range(const struct fe_expr *x, const struct fe_expr *y)
 {
     if (!(bounds_above(x->op) && bounds_below(y->op)) && !(bounds_below(x->op) && bounds_above(y->op)))
         return false;
-    return x->args[0]->op == FE_COL && y->args[0]->op == FE_COL && x->args[0]->col == y->args[0]->col;
+    return x->args[0]->op == FE_COL && y->args[0]->op == FE_COL && x->args[0]->col == y->args[0]->col &&
+           !is_of_columns(x->args[1]) && !is_of_columns(y->args[1]);
 }
 
 /* The other bound of a range is among the conjuncts that stand close before. */
@@ -176,7 +183,7 @@ static double sel_and(const struct ctx *c, struct handle *const *env, const stru
         double si = lx_selectivity(c, env, x);
         for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++) {
             const struct fe_expr *y = e->args[k];
-            if (bounds_range(x, y)) {
+            if (lx_bounds_range(x, y)) {
                 double sy = lx_selectivity(c, env, y);
                 si = sy > 0 ? HD_MAX(si + sy - 1, 0.0005) / sy : 0;
             }

@@ -9,6 +9,8 @@ struct handle;
 
 /* A typed expression may raise. */
 bool lx_may_fail(const struct fe_expr *e);
+/* One bounds a column from above, the other from below, by values that are the same for all rows. */
+bool lx_bounds_range(const struct fe_expr *x, const struct fe_expr *y);
 double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e);
 
 /* Estimated output rows of a node, and the share of its key values that its filters leave (1: all). */

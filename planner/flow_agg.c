@@ -4,6 +4,7 @@
 #include "planner/agg.h"
 #include "planner/cost.h"
 #include "planner/dict_map.h"
+#include "planner/estimate.h"
 #include "planner/flow_fold.h"
 #include "planner/flow_join.h"
 #include "planner/flow_rows.h"
@@ -11,6 +12,7 @@
 #include "planner/known.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
+#include "planner/typed.h"
 
 /* ---- keys: functional dependencies ---------------------------------------------------------------- */
 
@@ -34,20 +36,58 @@ static int lookup_key(const struct stage *g, const struct pl_removed_key *remove
     return -1;
 }
 
-static void find_row(const struct stage *g, struct pl_removed_key *removed, int i)
+/* e over the columns of the one row of a table that it reads, one of which is *column afterwards; NULL: it reads others. */
+static struct fe_expr *of_row(struct ctx *c, struct handle *const *env, const struct fe_expr *e,
+                              const struct handle **column)
+{
+    if (e->op == FE_COL) {
+        const struct handle *h = h_plain(env[e->col]);
+        if (h->kind == H_EXPR)
+            return of_row(c, h->env, h->expr, column);
+        if (h->kind != H_COLUMN || (*column && (*column)->row != h->row))
+            return NULL;
+        *column = h;
+        return pl_col_node(c->a, h->column, h->type, h->nullable, e->path);
+    }
+    struct fe_expr *to = hd_dup(c->a, e, sizeof *e);
+    to->args = HD_NEWN(c->a, struct fe_expr *, e->nargs + 1);
+    for (int i = 0; i < e->nargs; i++)
+        if (!(to->args[i] = of_row(c, env, e->args[i], column)))
+            return NULL;
+    return to;
+}
+
+static void find_row(struct ctx *c, const struct stage *g, struct pl_removed_key *removed, int i)
 {
     struct pl_removed_key *r = &removed[i];
     const struct handle *h = g->keys[i];
     r->row_of = i;
+    if (h->kind == H_EXPR) {
+        const struct handle *column = NULL;
+        r->expr = of_row(c, h->env, h->expr, &column);
+        h = r->expr && column ? column : h;
+    }
     r->key = lookup_key(g, removed, h, &r->index);
     r->by_lookup = r->key >= 0;
     if (!r->by_lookup)
         return;
     r->table = h->table;
     r->column = h->column;
+    r->row = h->row;
     for (int q = i - 1; q >= 0; q--)
-        if (removed[q].by_lookup && g->keys[q]->row == h->row)
+        if (removed[q].by_lookup && removed[q].row == h->row)
             r->row_of = removed[q].row_of;
+}
+
+/* It must be computed of every row, whoever reads it. */
+static bool may_raise(struct handle *const *env, const struct fe_expr *e)
+{
+    if (e->op == FE_COL)
+        return env[e->col]->kind == H_EXPR && may_raise(env[e->col]->env, env[e->col]->expr);
+    for (int i = 0; i < e->nargs; i++)
+        if (may_raise(env, e->args[i]))
+            return true;
+    return lx_may_fail(e);
 }
 
 static void reduce_keys(struct ctx *c, const struct stage *g, struct pl_grouping *d)
@@ -60,12 +100,14 @@ static void reduce_keys(struct ctx *c, const struct stage *g, struct pl_grouping
         for (int k = 0; k < g->nkeys; k++)
             if (k != i && !r[k].removed)
                 rest[n++] = g->keys[k];
-        r[i].removed = n > 0 && h_determined(c, g->keys[i], rest, n);
+        const struct handle *h = g->keys[i];
+        bool raises = h->kind == H_EXPR && may_raise(h->env, h->expr);
+        r[i].removed = n > 0 && !raises && h_determined(c, g->keys[i], rest, n);
         d->nkept -= r[i].removed;
     }
     for (int i = 0; i < g->nkeys; i++)
         if (r[i].removed)
-            find_row(g, r, i);
+            find_row(c, g, r, i);
 }
 
 /* Equal keys arrive in one run each: a clustered or unique column of the scanned table. */

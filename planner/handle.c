@@ -211,6 +211,23 @@ static bool row_determined(const struct determining *by, struct handle *row)
     return all_determined(by, row->det, row->ndet);
 }
 
+/* Values that are equal may still differ in these types: 0 and -0, a month and 30 days. */
+static bool has_one_form(const struct handle *h)
+{
+    return !hd_type_is_float(h->type) && h->type.kind != HD_INTERVAL;
+}
+
+/* All that an expression reads; nothing: it is a constant. */
+static bool reads_determined(const struct determining *by, struct handle *const *env, const struct fe_expr *e)
+{
+    if (e->op == FE_COL)
+        return is_determined(by, env[e->col]) && (has_one_form(env[e->col]) || !in_keys(by, env[e->col]));
+    for (int i = 0; i < e->nargs; i++)
+        if (!reads_determined(by, env, e->args[i]))
+            return false;
+    return true;
+}
+
 static bool find_determined(const struct determining *by, struct handle *h)
 {
     if (in_keys(by, h))
@@ -219,6 +236,8 @@ static bool find_determined(const struct determining *by, struct handle *h)
         return row_determined(by, h);
     if (h->kind == H_EXPR && h->expr->op == FE_COL)
         return is_determined(by, h->env[h->expr->col]);
+    if (h->kind == H_EXPR)
+        return reads_determined(by, h->env, h->expr);
     if ((h->kind == H_COLUMN || h->kind == H_FIELD) && !h->row->row_nullable)
         return is_determined(by, h->row);
     return false;

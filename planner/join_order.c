@@ -14,6 +14,7 @@
 #include "planner/order_lazy.h"
 #include "planner/order_reduce.h"
 #include "planner/order_search.h"
+#include "planner/order_tests.h"
 #include "planner/order_told.h"
 #include "planner/rewrite_node.h"
 
@@ -76,7 +77,8 @@ static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
     o->c->est[n->id].rows = p->rows;
     o->c->est[n->id].has_rows = true;
     hd_vec_push(o->c->a, &o->c->told, t);
-    if (p->sampled > alike || p->sampled < 1 / alike)
+    const bool by_condition = n->u.join.kind == FE_INNER && n->u.join.nkeys == 0 && n->u.join.residual;
+    if (p->sampled > alike || p->sampled < 1 / alike || by_condition)
         tell_rows(o, n, p->rows);
 }
 
@@ -182,6 +184,9 @@ void pl_order_joins(struct ctx *c)
     for (int i = 0; i < p->nshared; i++)
         if (!o.to->shared[i])
             o.to->shared[i] = nothing(c, p->shared[i]);
+    order_tests(c, o.to->root);
+    for (int i = 0; i < p->nshared; i++)
+        order_tests(c, o.to->shared[i]);
     rw_renumber(o.to);
     c->shared = HD_NEWN(c->a, struct shared_state, p->nshared + 1);
     c->need = NULL;

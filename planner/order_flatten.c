@@ -2,7 +2,7 @@
  * put in where it is read. It stays in one piece, as a relation, where that is not sound or not wanted:
  *
  * - what may raise: rows that it reaches are those that filters and joins below have passed (docs/plan.md 2.2);
- * - joins with a strategy, a build side, `single`, `asof`, and full ones.
+ * - joins with a strategy, a build side, `single` (unless there always is one row), `asof`, and full ones.
  *
  * A semi, anti, mark or left join looks at each row of its left side alone, and joins of other relations only repeat or
  * drop such rows; so it is moved as long as the rows have what its condition reads. */
@@ -22,10 +22,19 @@ static bool any_fails(int n, struct fe_expr *const *e)
     return false;
 }
 
+/* Of a grouping without keys there always is one row. */
+static bool is_one_row(const struct fe_node *n)
+{
+    while (n->op == FE_PROJECT_OP)
+        n = n->inputs[0];
+    return n->op == FE_AGGREGATE_OP && n->u.agg.nkeys == 0 && n->u.agg.nsets <= 1;
+}
+
 static bool keys_move(const struct fe_node *n)
 {
-    bool plain = n->u.join.strategy == FE_AUTO && n->u.join.build == FE_SIDE_AUTO && !n->u.join.single &&
-                 !n->u.join.asof[0] && n->u.join.kind != FE_FULL;
+    bool one = !n->u.join.single || (n->u.join.kind == FE_INNER && is_one_row(n->inputs[1]));
+    bool plain = n->u.join.strategy == FE_AUTO && n->u.join.build == FE_SIDE_AUTO && one && !n->u.join.asof[0] &&
+                 n->u.join.kind != FE_FULL;
     return plain && !any_fails(n->u.join.nkeys, n->u.join.lkeys) && !any_fails(n->u.join.nkeys, n->u.join.rkeys);
 }
 

@@ -30,12 +30,15 @@ struct pl_table {
 };
 
 /* A key that the others determine, and how it comes back. */
+struct handle;
 struct pl_removed_key {
     bool removed, by_lookup; /* by a row of a table, which a kept key finds; else its value is carried along */
     int key, index;          /* by_lookup: that key's number, and the key index that finds the row */
     int row_of;              /* number of the first removed key that comes from the same row */
     const struct fe_table *table;
-    int column;
+    int column; /* of the table, */
+    const struct fe_expr *expr; /* or over its columns; NULL: that column */
+    const struct handle *row; /* that it came from */
 };
 
 /* One grouping: its keys and its state. */

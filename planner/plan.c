@@ -15,6 +15,7 @@
 #include "planner/rewrite_top.h"
 #include "planner/schedule.h"
 #include "planner/seal.h"
+#include "planner/share_scans.h"
 #include "planner/splice.h"
 #include "planner/tile.h"
 
@@ -88,6 +89,19 @@ static int facts(struct ctx *c)
 static int physical_choices(struct ctx *c)
 {
     return pl_physical(c, c->plan->root, &c->physical);
+}
+
+/* The passes up to here once more, of the plan as it is then. */
+static int sharing(struct ctx *c)
+{
+    if (!pl_share_scans(c))
+        return 0;
+    c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
+    c->nnodes = 0;
+    HD_TRY(order(c));
+    HD_TRY(needed_columns(c));
+    HD_TRY(facts(c));
+    return physical_choices(c);
 }
 
 static int splicing(struct ctx *c)
@@ -199,6 +213,7 @@ static const struct pass {
     {"needed columns", needed_columns, TYPED, NEED, 0},
     {"facts", facts, TYPED, FACTS, 0},
     {"physical choices", physical_choices, TYPED | ORDER | NEED | FACTS, PHYSICAL, 0},
+    {"sharing of scans", sharing, TYPED | PHYSICAL | FACTS, 0, 0},
     {"keys and tables", pl_flow, PHYSICAL | NEED | FACTS, KEYS, 0},
     {"lowering, cutting", pl_lower, PHYSICAL | KEYS | NEED, PIPES, 0},
     {"splicing", splicing, PIPES, 0, DENSE},

@@ -5,6 +5,7 @@ of joins and everything physical are Heddle's.
 """
 from __future__ import annotations
 
+import collections
 import json
 import re
 import threading
@@ -19,8 +20,13 @@ _CONSTRUCTS = {"RecursiveQuery": "WITH RECURSIVE", "Unnest": "UNNEST", "Explain"
                "DmlStatement": "INSERT, UPDATE or DELETE", "CopyTo": "COPY", "Ddl": "DDL", "Statement": "a statement"}
 
 
+# Plans that are kept, of the texts that were used last.
+_KEPT = 256
+
+
 class Planner:
-    """Queries to Substrait, for the tables of a connection."""
+    """Queries to Substrait, for the tables of a connection. Plans of the last texts are kept as long as the set of tables is the
+    same: a query that is asked again costs no planning by DataFusion."""
 
     def __init__(self, con):
         try:
@@ -32,6 +38,7 @@ class Planner:
         self._df = datafusion
         self._allowed = (datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False))
         self._plain, self._version = None, None
+        self._kept: collections.OrderedDict[str, tuple[bytes, Sequence[str] | None]] = collections.OrderedDict()
         self._keeping = None  # a context that leaves IN (subquery) as it is; made when it is needed
 
     # -- contexts --
@@ -55,30 +62,40 @@ class Planner:
         if self._version != self._con._version:
             self._version = self._con._version
             self._plain, self._keeping = self._context(), None
+            self._kept.clear()
 
     # -- plans --
 
     def plan(self, query: str) -> tuple[bytes, Sequence[str] | None]:
         """The Substrait plan, and the names of its parameters in their order; None: they are $1, $2 and so on."""
-        text, names = number_parameters(query)
         with self._lock:
             self._refresh()
-            plan, context, found = self._logical(text)
-            try:
-                made = self._df.substrait.Producer.to_substrait_plan(plan, context)
-                printed = plan.display_indent()
-                if not found and not has_lost(printed):
-                    return made.encode(), names
-                made = json.loads(made.to_json())
-                if found:
-                    mark(made, printed, found)
-                if has_lost(printed):
-                    mark_distinct(made, printed)
-                return json.dumps(made).encode(), names
-            except SQLError:
-                raise
-            except Exception as e:
-                raise SQLError(_explain(str(e))) from None
+            if query in self._kept:
+                self._kept.move_to_end(query)
+                return self._kept[query]
+            text, names = number_parameters(query)
+            made = self._kept[query] = self._substrait(text), names
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+            return made
+
+    def _substrait(self, text):
+        plan, context, found = self._logical(text)
+        try:
+            made = self._df.substrait.Producer.to_substrait_plan(plan, context)
+            printed = plan.display_indent()
+            if not found and not has_lost(printed):
+                return made.encode()
+            made = json.loads(made.to_json())
+            if found:
+                mark(made, printed, found)
+            if has_lost(printed):
+                mark_distinct(made, printed)
+            return json.dumps(made).encode()
+        except SQLError:
+            raise
+        except Exception as e:
+            raise SQLError(_explain(str(e))) from None
 
     def _logical(self, text):
         """A plan, its context, and what of it must be marked."""

@@ -47,6 +47,21 @@ class Tpch(unittest.TestCase):
                 for column in found.column_names:
                     self.assertEqual(found[column].to_pylist(), want[column].to_pylist())
 
+    def test_plans_are_kept_while_tables_stay(self):
+        con = heddle.connect()
+        con.register("t", {"a": [1, 2, 3]})
+        query = "select sum(a) as s from t where a > $least"
+        first = con._planner().plan(query)
+        self.assertIs(con._planner().plan(query), first)
+        self.assertEqual(con.sql(query, least=1).fetchall(), [(5,)])
+        con.register("t", {"a": [1.5, 2.5]})
+        self.assertIsNot(con._planner().plan(query), first)
+        self.assertEqual(con.sql(query, least=2).fetchall(), [(2.5,)])
+        con.drop("t")
+        for _ in range(2):
+            with self.assertRaises(heddle.SQLError):
+                con.sql(query, least=1)
+
     def test_substrait_is_a_plan_too(self):
         made, _ = self.con._planner().plan(Q6)
         with tempfile.TemporaryDirectory() as folder:

@@ -32,6 +32,15 @@ static void extremes_are_reduced_where_few_keys_are_asked_for(void **state)
     assert_true(pl_cost_extremes_reduced(1e6, 1e6, 1e6, 1e5) > pl_cost_extremes(1e6, 1e6, 1e6));
 }
 
+static void scans_are_shared_where_strings_cost_more_than_rows(void **state)
+{
+    (void)state;
+    assert_true(pl_worth_sharing(2e5, 1e5, 1e4, 2));
+    assert_false(pl_worth_sharing(2e5, 1e5, 1e5, 2)); /* all rows are kept */
+    assert_false(pl_worth_sharing(1.1e5, 1e5, 1e4, 2)); /* the second use looks at few rows */
+    assert_false(pl_worth_sharing(2e3, 1e3, 1e1, 2)); /* a pipeline more costs that */
+}
+
 static void sparse_ranges_are_hashed(void **state)
 {
     (void)state;
@@ -101,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_index_wins_for_few_probes),
                                        cmocka_unit_test(sides_are_exchanged_for_a_tenth),
                                        cmocka_unit_test(extremes_are_reduced_where_few_keys_are_asked_for),
+                                       cmocka_unit_test(scans_are_shared_where_strings_cost_more_than_rows),
                                        cmocka_unit_test(sparse_ranges_are_hashed),
                                        cmocka_unit_test(groups_are_dense_as_long_as_rows_cost_more),
                                        cmocka_unit_test(few_children_stay_with_a_warp),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "planner/estimate.h"
+#include "planner/order_tests.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 static struct hd_arena arena;
@@ -100,6 +101,35 @@ static void conditions_combine(void **state)
     assert_near(parents("id >= 7500 and id < 2500"), 5);
     /* Bounds of different columns multiply: 0.75 * 0.25. */
     assert_near(parents("id >= 2500 and amount < 25"), 1875);
+    /* So do those by other columns: 0.25 * 0.4. */
+    assert_near(parents("id < 2500 and id > grp"), 1000);
+}
+
+/* The column that conjunct i of a filter reads first. */
+static int tested(const struct fe_node *n, int i)
+{
+    const struct fe_expr *e = n->u.scan.filter->args[i];
+    while (e->op != FE_COL)
+        e = e->args[0];
+    return e->col;
+}
+
+static void conjuncts_come_by_rank(void **state)
+{
+    (void)state;
+    enum { ID, GRP, AMOUNT = 4 };
+    struct fe_plan *p = scan("parent", "amount > id and grp = 3 and id < 5000 and amount < 90 and id >= 4000");
+    order_tests(px_ctx(&arena, p), p->root);
+    assert_int_equal(p->root->u.scan.filter->nargs, 5);
+    /* grp: 0.9 of the rows for a column and a comparison. id: 0.9 for two comparisons. Then amount: 0.1 for a column that
+     * the last one needs as well, which drops 0.6. */
+    static const int order[] = {GRP, ID, ID, AMOUNT, AMOUNT};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(tested(p->root, i), order[i]);
+    assert_true(p->root->u.scan.filter->args[3]->args[1]->op != FE_LIT);
+    p = scan("parent", "amount > id and 10 / grp > 1 and id < 5"); /* it may raise */
+    order_tests(px_ctx(&arena, p), p->root);
+    assert_int_equal(tested(p->root, 0), AMOUNT);
 }
 
 static void operators_pass_rows_on(void **state)
@@ -173,8 +203,8 @@ static void keys_lead_to_the_facts_of_their_column(void **state)
 {
     (void)state;
     assert_key(scan("child", "qty > 0"), 2, 10000, 0.05); /* 5,000 of 100,000 rows; a filter thins all alike */
-    assert_key(scan("child", "qty > 0"), 3, 50, 0);       /* how often is not known */
-    assert_key(scan("parent", "grp > 0"), 3, -1, 0);      /* note: no facts */
+    assert_key(scan("child", "qty > 0"), 3, 50, 0); /* how often is not known */
+    assert_key(scan("parent", "grp > 0"), 3, -1, 0); /* note: no facts */
     /* Equal columns of a join: the heavier one, and the fewer values. */
     assert_key(join_on("inner", "grp > 0"), 2, 10000, 0.05);
     assert_key(join_on("inner", "grp > 0"), 6, 10000, 0.05); /* parent.id, unique where it comes from */
@@ -231,15 +261,15 @@ static void what_may_raise_is_known_by_types(void **state)
     } cases[] = {
         {"id = 1", false},
         {"id / 2 = 1", true},
-        {"id + 1 = 2", true},                                  /* int64 */
-        {"amount + 1 > 2", false},                             /* decimal(21,2) */
-        {"cast(amount as decimal(20,4)) > 1", false},          /* it widens */
-        {"cast(amount as decimal(10,2)) > 1", true},           /* it does not */
+        {"id + 1 = 2", true}, /* int64 */
+        {"amount + 1 > 2", false}, /* decimal(21,2) */
+        {"cast(amount as decimal(20,4)) > 1", false}, /* it widens */
+        {"cast(amount as decimal(10,2)) > 1", true}, /* it does not */
         {"cast(note as int64) > 1", true},
         {"cast(id as string) = `1`", false},
         {"substring(note, 1, 2) = `a`", false},
-        {"substring(note, 1, grp) = `a`", true},               /* a length below zero */
-        {"day + interval `1` day > date `1995-01-01`", true},  /* it may leave the calendar */
+        {"substring(note, 1, grp) = `a`", true}, /* a length below zero */
+        {"day + interval `1` day > date `1995-01-01`", true}, /* it may leave the calendar */
         {"day > date `1995-01-01` + interval `1` year", false},
     };
     for (size_t i = 0; i < HD_COUNT(cases); i++)
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(comparisons_go_by_distinct_values_and_ranges),
         cmocka_unit_test(other_predicates_have_fixed_shares),
         cmocka_unit_test(conditions_combine),
+        cmocka_unit_test(conjuncts_come_by_rank),
         cmocka_unit_test(operators_pass_rows_on),
         cmocka_unit_test(joins_thin_the_bigger_side),
         cmocka_unit_test(keys_lead_to_the_facts_of_their_column),

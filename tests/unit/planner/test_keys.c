@@ -10,6 +10,7 @@
 #include "planner/handle.h"
 #include "planner/key_pack.h"
 #include "planner/lower_value.h"
+#include "planner/typed.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 static struct hd_arena arena;
@@ -251,6 +252,35 @@ static void lookups_follow_from_their_keys(void **state)
     assert_false(determined(column(missing, "name"), column(missing, "id")));
 }
 
+static struct handle *sum_of(struct handle *x, struct handle *y)
+{
+    struct handle **env = HD_NEWN(&arena, struct handle *, 2);
+    env[0] = x;
+    env[1] = y;
+    return h_expr(c,
+                  pl_expr_node(&arena, FE_ADD, x->type, x->nullable || y->nullable, "", 2, lx_col(c, 0, x, ""),
+                               lx_col(c, 1, y, "")),
+                  env);
+}
+
+static void expressions_follow_from_what_they_read(void **state)
+{
+    (void)state;
+    struct handle *parent = scanned("parent"), *child = scanned("child"), *tiny = scanned("tiny");
+    struct handle *both = sum_of(column(parent, "id"), column(parent, "grp"));
+    struct handle *two = sum_of(column(parent, "grp"), column(child, "qty"));
+    struct handle *keys[] = {column(parent, "id"), column(child, "qty")};
+    assert_true(determined(both, column(parent, "id")));
+    assert_false(determined(both, column(parent, "grp"))); /* id is read, too */
+    assert_true(determined(sum_of(both, column(parent, "grp")), column(parent, "id")));
+    assert_false(determined(two, column(parent, "id")));
+    assert_true(h_determined(c, two, keys, 2));
+    /* Of 0 and -0, which are one key, sums differ; a row has one of them. */
+    struct handle *floats = sum_of(column(tiny, "f"), column(tiny, "f"));
+    assert_false(determined(floats, column(tiny, "f")));
+    assert_true(determined(floats, column(tiny, "k")));
+}
+
 static void projections_do_not_hide_a_column(void **state)
 {
     (void)state;
@@ -278,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(dictionaries_are_found_behind_handles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unique_columns_determine_their_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lookups_follow_from_their_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(expressions_follow_from_what_they_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(projections_do_not_hide_a_column, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
