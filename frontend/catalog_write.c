@@ -159,13 +159,10 @@ static void next_line(struct writer *w, int i)
     hd_strbuf_adds(&w->b, i ? ",\n" : "\n");
 }
 
-static void put_table(struct writer *w, int k)
+/* Number k of those stored, from its columns on. */
+static void put_stored(struct writer *w, int k, const struct fe_table *t)
 {
     const struct fe_catalog_doc *doc = w->doc;
-    const struct fe_table *t = doc->cat.tables[k];
-    hd_strbuf_adds(&w->b, "    {");
-    put_name(w, "name", t->name);
-    put_int(w, "rows", t->rows);
     open_list(w, "columns");
     for (int i = 0; i < t->ncols; i++) {
         next_line(w, i);
@@ -196,14 +193,37 @@ static void put_table(struct writer *w, int k)
     hd_strbuf_addc(&w->b, '}');
 }
 
+static void put_table(struct writer *w, const struct fe_table *t, int *stored)
+{
+    hd_strbuf_adds(&w->b, "    {");
+    put_name(w, "name", t->name);
+    put_int(w, "rows", t->rows);
+    if (!t->nsegments) {
+        put_stored(w, (*stored)++, t);
+        return;
+    }
+    if (t->cut >= 0) {
+        hd_strbuf_adds(&w->b, ", ");
+        put_name(w, "cut_by", t->cols[t->cut].name);
+    }
+    open_list(w, "segments");
+    for (int i = 0; i < t->nsegments; i++) {
+        next_line(w, i);
+        hd_strbuf_addf(&w->b, "    {\"rows\": %" PRId64, t->segments[i]->rows);
+        put_stored(w, (*stored)++, t->segments[i]);
+    }
+    hd_strbuf_adds(&w->b, "]}");
+}
+
 char *fe_catalog_write(const struct fe_catalog_doc *doc)
 {
     struct writer w = {.doc = doc};
     hd_strbuf_init(&w.b);
     hd_strbuf_addf(&w.b, "{\"heddle_catalog\": %d,\n  \"tables\": [", FE_CATALOG_VERSION);
+    int stored = 0;
     for (int k = 0; k < doc->cat.ntables; k++) {
         next_line(&w, k);
-        put_table(&w, k);
+        put_table(&w, doc->cat.tables[k], &stored);
     }
     hd_strbuf_adds(&w.b, "]}\n");
     char *text = hd_strbuf_detach(&w.b);

@@ -9,6 +9,7 @@ struct cJSON;
 
 struct pl_distribute_options {
     int workers;
+    bool segments; /* worker k has segment k of tables of so many, and reads no others of them; else all rows of all */
     pl_value_fn value;
     /* As in struct pl_options. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);
