@@ -12,12 +12,9 @@ struct cut_table {
     struct wr_staged staged;
     bool is_cut;
     int column; /* -1: by the number of rows */
-    int group; /* with a column */
+    int group; /* -1: without a column */
     int64_t *at; /* first row of each segment, and the end */
-};
-struct cut_group {
-    struct fe_key_place root;
-    int largest; /* table */
+    int64_t next; /* while places are sought */
 };
 
 struct cut {
@@ -28,7 +25,7 @@ struct cut {
     int n, segments;
     struct cut_table *tables;
     int ngroups;
-    struct cut_group *groups;
+    struct fe_key_place *groups; /* the key of each */
 };
 
 static const struct fe_table *declared(const struct cut *c, int t)
@@ -48,20 +45,23 @@ static int ascent_task(void *ctx, int worker, int64_t slice, struct hd_err *err)
 {
     struct ascent *a = ctx;
     const struct rt_slice *x = &a->s->x->slices[slice];
-    int64_t row = x->first_row, end = row + x->rows, last = INT64_MIN;
+    int64_t last = x->first_row ? wr_staged_value(a->s, a->column, x->first_row - 1) : INT64_MIN;
     (void)worker;
     (void)err;
-    if (row > 0)
-        last = wr_staged_value(a->s, a->column, row - 1);
-    for (; row < end; row++) {
-        int64_t v = wr_staged_value(a->s, a->column, row);
-        if (v < last || atomic_load_explicit(&a->broken, memory_order_relaxed)) {
-            atomic_store(&a->broken, true);
-            return 0;
-        }
-        last = v;
-    }
+    if (!atomic_load_explicit(&a->broken, memory_order_relaxed) &&
+        !wr_staged_ascends(a->s, (size_t)slice, a->column, last))
+        atomic_store(&a->broken, true);
     return 0;
+}
+
+/* Some value has more rows than half a segment: rows of one value stay together. */
+static bool has_long_run(const struct cut *c, const struct wr_staged *s, int column)
+{
+    int64_t step = c->limit / 4 + 1;
+    for (int64_t row = 0; row + step < s->rows; row += step)
+        if (wr_staged_value(s, column, row) == wr_staged_value(s, column, row + step))
+            return true;
+    return false;
 }
 
 /* Rows have whole numbers or dates in the column, none NULL, that ascend. */
@@ -73,15 +73,15 @@ static int may_cut(struct cut *c, int t, int column, bool *out, struct hd_err *e
     if (x->nullable || (!hd_type_is_int(x->type) && x->type.kind != HD_DATE))
         return 0;
     HD_TRY(rt_pool_run(c->pool, (int64_t)a.s->x->nslices, ascent_task, &a, NULL, "", err));
-    *out = !atomic_load(&a.broken);
+    *out = !atomic_load(&a.broken) && !has_long_run(c, a.s, column);
     return 0;
 }
 
 static int group_of(const struct cut *c, int t, int column)
 {
-    struct fe_key_place root = fe_key_root((struct fe_key_place){declared(c, t), column});
+    struct fe_key_place key = fe_key_root((struct fe_key_place){declared(c, t), column});
     for (int g = 0; g < c->ngroups; g++)
-        if (c->groups[g].root.table == root.table && c->groups[g].root.column == root.column)
+        if (c->groups[g].table == key.table && c->groups[g].column == key.column)
             return g;
     return -1;
 }
@@ -91,11 +91,8 @@ static void add_to_group(struct cut *c, int t, int column)
     int g = group_of(c, t, column);
     if (g < 0) {
         g = c->ngroups++;
-        c->groups[g] =
-            (struct cut_group){.root = fe_key_root((struct fe_key_place){declared(c, t), column}), .largest = t};
+        c->groups[g] = fe_key_root((struct fe_key_place){declared(c, t), column});
     }
-    if (c->tables[t].staged.rows > c->tables[c->groups[g].largest].staged.rows)
-        c->groups[g].largest = t;
     c->tables[t].is_cut = true;
     c->tables[t].column = column;
     c->tables[t].group = g;
@@ -136,62 +133,91 @@ static int choose_columns(struct cut *c, struct hd_err *err)
 
 /* ---- where -------------------------------------------------------------------------------------- */
 
-static int64_t share(int64_t rows, int i, int n)
+/* Rows of less than v are those before. False: that are none. */
+static bool advance(const struct cut *c, int group, int64_t v)
 {
-    return (int64_t)((hd_i128)rows * i / n);
+    bool any = false;
+    for (int t = 0; t < c->n; t++) {
+        struct cut_table *x = &c->tables[t];
+        int64_t next = x->group == group ? wr_staged_find(&x->staged, x->column, v) : x->next;
+        any |= next > x->next;
+        x->next = next;
+    }
+    return any;
 }
 
-static void place(const struct cut *c, int t)
+/* From the first rows on, so many of each table in a segment as `most` allows, all of a value together. The number of
+ * segments; with `store` their places, where empty ones follow up to c->segments. */
+static int64_t fill_segments(const struct cut *c, int group, int64_t most, bool store)
+{
+    int64_t n = 0, v = 0;
+    for (int t = 0; t < c->n; t++)
+        c->tables[t].next = 0;
+    for (bool more = true; more && n <= FE_MAX_SEGMENTS; n++) {
+        more = false;
+        for (int t = 0; t < c->n; t++) {
+            struct cut_table *x = &c->tables[t];
+            if (x->group != group)
+                continue;
+            if (store)
+                x->at[n] = x->next;
+            if (x->staged.rows - x->next <= most)
+                continue;
+            int64_t next = wr_staged_value(&x->staged, x->column, x->next + most);
+            v = more ? HD_MIN(v, next) : next;
+            more = true;
+        }
+        if (more && !advance(c, group, v))
+            return INT64_MAX;
+    }
+    for (int64_t k = n; store && k <= c->segments; k++)
+        for (int t = 0; t < c->n; t++)
+            if (c->tables[t].group == group)
+                c->tables[t].at[k] = c->tables[t].staged.rows;
+    return n;
+}
+
+/* As evenly as that number of segments allows. */
+static void place_group(const struct cut *c, int group)
+{
+    int64_t lo = 0, hi = c->limit;
+    while (hi - lo > 1) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (fill_segments(c, group, mid, false) <= c->segments)
+            hi = mid;
+        else
+            lo = mid;
+    }
+    fill_segments(c, group, hi, true);
+}
+
+static void place_rows(const struct cut *c, int t)
 {
     struct cut_table *x = &c->tables[t];
-    const struct cut_table *large = &c->tables[x->column >= 0 ? c->groups[x->group].largest : t];
-    x->at[0] = 0;
-    x->at[c->segments] = x->staged.rows;
-    for (int i = 1; i < c->segments; i++) {
-        int64_t row = share(large->staged.rows, i, c->segments);
-        x->at[i] = x->column < 0 ? row
-                                 : wr_staged_find(&x->staged, x->column,
-                                                  wr_staged_value(&large->staged, large->column, row));
-    }
-}
-
-/* A table with a segment that is too large; -1: there is none. */
-static int place_all(const struct cut *c)
-{
-    int found = -1;
-    for (int t = 0; t < c->n; t++) {
-        if (!c->tables[t].is_cut)
-            continue;
-        place(c, t);
-        for (int i = 0; i < c->segments; i++)
-            if (c->tables[t].at[i + 1] - c->tables[t].at[i] > c->limit)
-                found = t;
-    }
-    return found;
+    for (int k = 0; k <= c->segments; k++)
+        x->at[k] = (int64_t)((hd_i128)x->staged.rows * k / c->segments);
 }
 
 static int choose_places(struct cut *c, struct hd_err *err)
 {
-    int64_t least = 2;
-    int large = 0;
-    for (int t = 0; t < c->n; t++) {
-        c->tables[t].at = HD_NEWN(&c->arena, int64_t, FE_MAX_SEGMENTS + 1);
-        least = HD_MAX(least, (c->tables[t].staged.rows + c->limit - 1) / c->limit);
-    }
-    for (; least <= FE_MAX_SEGMENTS && large >= 0; least++) {
-        c->segments = (int)least;
-        large = place_all(c);
-    }
-    if (large < 0)
-        return 0;
-    const struct fe_table *x = declared(c, c->segments ? large : 0);
-    int column = c->segments ? c->tables[large].column : -1;
-    if (column < 0)
+    int64_t n = 0;
+    for (int g = 0; g < c->ngroups; g++)
+        n = HD_MAX(n, fill_segments(c, g, c->limit, false));
+    for (int t = 0; t < c->n; t++)
+        if (c->tables[t].is_cut)
+            n = HD_MAX(n, (c->tables[t].staged.rows + c->limit - 1) / c->limit);
+    if (n > FE_MAX_SEGMENTS)
         return HD_FAIL(err, UNSUPPORTED, c->w->path, "more than %d segments of %lld rows", FE_MAX_SEGMENTS,
                        (long long)c->limit);
-    return HD_FAIL(err, UNSUPPORTED, x->name,
-                   "%d segments are not enough for %lld rows each: rows of one value of \"%s\" stay together",
-                   FE_MAX_SEGMENTS, (long long)c->limit, x->cols[column].name);
+    c->segments = (int)n;
+    for (int t = 0; t < c->n; t++)
+        c->tables[t].at = HD_NEWN(&c->arena, int64_t, c->segments + 1);
+    for (int g = 0; g < c->ngroups; g++)
+        place_group(c, g);
+    for (int t = 0; t < c->n; t++)
+        if (c->tables[t].is_cut && c->tables[t].group < 0)
+            place_rows(c, t);
+    return 0;
 }
 
 /* ---- staging again ------------------------------------------------------------------------------ */
@@ -316,7 +342,7 @@ static int restage(struct cut *c, struct hd_err *err)
 static int cut(struct cut *c, struct hd_err *err)
 {
     for (int t = 0; t < c->n; t++) {
-        c->tables[t].column = -1;
+        c->tables[t].column = c->tables[t].group = -1;
         HD_TRY(wr_staged_open(c->w, &c->w->tables[t], &c->tables[t].staged, err));
     }
     HD_TRY(choose_columns(c, err));
@@ -346,7 +372,7 @@ int wr_cut_tables(struct rt_writer *w, struct rt_pool *pool, struct hd_err *err)
         return 0;
     hd_arena_init(&c.arena);
     c.tables = HD_NEWN(&c.arena, struct cut_table, c.n);
-    c.groups = HD_NEWN(&c.arena, struct cut_group, c.n);
+    c.groups = HD_NEWN(&c.arena, struct fe_key_place, c.n);
     int rc = cut(&c, err);
     for (int t = 0; t < c.n; t++)
         wr_staged_close(&c.tables[t].staged);

@@ -16,6 +16,8 @@ void wr_staged_close(struct wr_staged *s); /* also of one that was not opened an
 size_t wr_staged_slice(const struct wr_staged *s, int64_t row);
 /* A value of a column of whole numbers that fit 64 bits, without NULLs. */
 int64_t wr_staged_value(const struct wr_staged *s, int column, int64_t row);
+/* The values of a slice ascend, from `last` on. */
+bool wr_staged_ascends(const struct wr_staged *s, size_t slice, int column, int64_t last);
 /* The first row whose value is not below v, of an ascending column. */
 int64_t wr_staged_find(const struct wr_staged *s, int column, int64_t v);
 

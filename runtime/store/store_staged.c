@@ -61,6 +61,19 @@ int64_t wr_staged_value(const struct wr_staged *s, int column, int64_t row)
     return (int64_t)((uint64_t)(int64_t)v.c->min + unsigned_at(&v, row - s->x->slices[slice].first_row));
 }
 
+bool wr_staged_ascends(const struct wr_staged *s, size_t slice, int column, int64_t last)
+{
+    struct rt_chunk_view v;
+    view(s, slice, column, &v);
+    for (uint32_t i = 0; i < v.rows; i++) {
+        int64_t x = (int64_t)((uint64_t)(int64_t)v.c->min + unsigned_at(&v, i));
+        if (x < last)
+            return false;
+        last = x;
+    }
+    return true;
+}
+
 int64_t wr_staged_find(const struct wr_staged *s, int column, int64_t v)
 {
     int64_t lo = 0, hi = s->rows;
