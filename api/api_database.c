@@ -219,7 +219,7 @@ static int catalog_text(struct hd_arena *a, const heddle_database *db, const str
         doc.column_files[i] = hd_alloc(a, size);
         memset(doc.column_files[i], -1, size); /* no file */
     }
-    *text = fe_catalog_write(&doc);
+    *text = fe_catalog_write(&doc, true);
     return 0;
 }
 

@@ -217,10 +217,11 @@ void api_spread_prepare(struct heddle_statement *s)
 
 int api_spread_refuse(const struct heddle_statement *s, struct hd_err *err)
 {
-    return HD_FAIL(err, UNSUPPORTED, NULL,
-                   "the plan reads tables of %d segments, by fragments: there is no program of the whole (see the stages "
-                   "plan and devices)",
-                   s->segments);
+    return HD_FAIL(
+        err, UNSUPPORTED, NULL,
+        "the plan reads tables of %d segments, by fragments: there is no program of the whole (see the stages "
+        "plan and devices)",
+        s->segments);
 }
 
 static int decide_segments(struct api_spread *p, struct hd_err *err)

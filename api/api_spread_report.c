@@ -56,8 +56,8 @@ static double add_span(struct hd_strbuf *b, const struct api_spread *p, int i, i
         hd_strbuf_addf(b, "\"segment\":%d,", w);
     hd_strbuf_adds(b, "\"device\":");
     add_number(b, p, w);
-    hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
-                   part->end_ms - part->start_ms, gap);
+    hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms, part->end_ms - part->start_ms,
+                   gap);
     *end = part->end_ms;
     return gap;
 }
@@ -119,7 +119,8 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
     if (p->segments)
         hd_strbuf_adds(out, f->every ? " of each segment" : " once");
     hd_strbuf_adds(out, p->of->backend->side == PL_GPU ? " on GPU" : "");
-    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), api_spread_lanes(p)) && p->of->backend->side == PL_GPU; w++) {
+    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), api_spread_lanes(p)) && p->of->backend->side == PL_GPU;
+         w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);
     }
@@ -147,8 +148,8 @@ int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd
         hd_strbuf_adds(out, "one\n");
         return 0;
     }
-    hd_strbuf_addf(out, "%d of %d: %s\n", api_spread_lanes(p), p->of->backend->side == PL_GPU ? s->db->context->ndevices : 1,
-                   p->why);
+    hd_strbuf_addf(out, "%d of %d: %s\n", api_spread_lanes(p),
+                   p->of->backend->side == PL_GPU ? s->db->context->ndevices : 1, p->why);
     for (int i = 0; i < p->nfragments && spread; i++)
         show_fragment(out, p, i);
     return 0;

@@ -44,24 +44,3 @@ uint32_t fe_dict_find(const struct fe_dict *d, const char *s, size_t n, bool *fo
     }
     return lo;
 }
-
-/* ---- keys ------------------------------------------------------------------------------ */
-
-/* From a foreign key on to what its own key refers to. */
-enum { LINKS_MAX = 16 };
-
-struct fe_key_place fe_key_refers_to(struct fe_key_place p)
-{
-    for (int i = 0; i < p.table->nfks; i++)
-        for (int k = 0; k < p.table->fks[i].n_columns; k++)
-            if (p.table->fks[i].columns[k] == p.column)
-                return (struct fe_key_place){p.table->fks[i].parent, p.table->fks[i].parent_columns[k]};
-    return p;
-}
-
-struct fe_key_place fe_key_root(struct fe_key_place p)
-{
-    for (int i = 0; i < LINKS_MAX; i++)
-        p = fe_key_refers_to(p);
-    return p;
-}

@@ -105,7 +105,7 @@ struct fe_foreign_key {
 /* A table is in one piece, or it has segments: tables in one piece of the same name and columns, whose rows are one behind
  * the other. Then its own columns have no addresses, and its facts are what those of the segments come to; keys that refer
  * to it have no index. The segments of a table that is cut by a column have ascending ranges of its values, the same ones
- * in all tables whose column leads to the same key (fe_key_root): foreign keys from the one column to the other lead from
+ * in all tables whose column leads to the same key (fe_key_root in segments.h): foreign keys from the one column to the other lead from
  * a segment to the segment of that number. */
 struct fe_table {
     const char *name;
@@ -161,23 +161,10 @@ static inline uint64_t fe_packed_at(const void *data, int bits, int64_t row)
     return v & (((uint64_t)1 << bits) - 1);
 }
 
-/* A column of a table, and where foreign keys lead from it in the end, alone or as one of several columns: columns with one
- * root have values of one set. */
-struct fe_key_place {
-    const struct fe_table *table;
-    int column;
-};
-struct fe_key_place fe_key_refers_to(struct fe_key_place p); /* one step; p itself if to nothing */
-struct fe_key_place fe_key_root(struct fe_key_place p);
-
-/* The table that a foreign key of `child`, a segment or in one piece, to the table `parent` leads to: a segment of it where
- * both are cut alike. */
-const struct fe_table *fe_segment_parent(const struct fe_table *child, const struct fe_foreign_key *f,
-                                         const struct fe_table *parent);
-/* Columns, keys and facts of a table from those of its segments, whose foreign keys are there. */
-void fe_segments_join(struct hd_arena *a, struct fe_table *t);
-/* Of its columns, which are declared alike in all of them, what is declared. */
+/* Columns and primary key of a table with segments as they are declared, which is alike in all of them; then facts and foreign
+ * keys, where the segments have theirs. */
 void fe_segments_declare(struct hd_arena *a, struct fe_table *t);
+void fe_segments_join(struct hd_arena *a, struct fe_table *t);
 
 const struct fe_table *fe_catalog_find(const struct fe_catalog *c, const char *name);
 int fe_table_find_column(const struct fe_table *t, const char *name); /* -1 none */
@@ -208,7 +195,9 @@ struct fe_catalog_doc {
 };
 int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, struct fe_catalog_doc **out,
                     struct hd_err *err);
-char *fe_catalog_write(const struct fe_catalog_doc *doc); /* heap text */
+/* Heap text. wholes: tables of segments have columns and keys themselves, too, to be read by people and other programs;
+ * fe_catalog_read knows them from the segments. */
+char *fe_catalog_write(const struct fe_catalog_doc *doc, bool wholes);
 
 /* The schema JSON of heddle_writer_open (include/heddle.h). */
 struct fe_text_format {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/catalog_json.h"
+#include "frontend/segments.h"
 
 /* ---- files ---------------------------------------------------------------------------- */
 

@@ -3,26 +3,6 @@
 
 #include "frontend/catalog.h"
 
-static bool is_cut_alike(const struct fe_table *child, const struct fe_foreign_key *f, const struct fe_table *parent)
-{
-    return child->whole && f->n_columns == 1 && child->cut == f->columns[0] && parent->nsegments &&
-           parent->cut == f->parent_columns[0] && parent->nsegments == child->whole->nsegments;
-}
-
-static int number_of(const struct fe_table *segment)
-{
-    int k = 0;
-    while (segment->whole->segments[k] != segment)
-        k++;
-    return k;
-}
-
-const struct fe_table *fe_segment_parent(const struct fe_table *child, const struct fe_foreign_key *f,
-                                         const struct fe_table *parent)
-{
-    return is_cut_alike(child, f, parent) ? parent->segments[number_of(child)] : parent;
-}
-
 void fe_segments_declare(struct hd_arena *a, struct fe_table *t)
 {
     const struct fe_table *first = t->segments[0];

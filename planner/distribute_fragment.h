@@ -2,6 +2,7 @@
 #ifndef HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
 #define HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
 
+#include "frontend/segments.h"
 #include "planner/ctx.h"
 #include "planner/distribute_scheme.h"
 

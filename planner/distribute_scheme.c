@@ -5,6 +5,7 @@
 
 #include "frontend/catalog.h"
 #include "frontend/json_make.h"
+#include "frontend/segments.h"
 
 enum { SCHEMES_MAX = 24 };
 

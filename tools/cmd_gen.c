@@ -129,7 +129,7 @@ static int write_graph(const struct cli_args *a, const struct gg_graph *g, struc
 static int run_graph(const struct cli_args *a, struct cli_error *err)
 {
     static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK,  CLI_SEGMENT_ROWS,
-                                                    CLI_TBL,   CLI_CHUNK,   CLI_TABLES};
+                                                   CLI_TBL,   CLI_CHUNK,   CLI_TABLES};
     const struct gg_options o = {
         .vertices = cli_count(a, CLI_VERTICES, 0),
         .edges = cli_count(a, CLI_EDGES, 0),
@@ -174,8 +174,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK, CLI_SEGMENT_ROWS, CLI_TBL,    CLI_CHUNK,   CLI_TABLES,
-    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK,    CLI_SEGMENT_ROWS, CLI_TBL,     CLI_CHUNK, CLI_TABLES,
+    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY,       CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {

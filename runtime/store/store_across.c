@@ -13,7 +13,8 @@ struct across {
     bool nullable;
     const struct rt_keyset *set;
     uint8_t *found; /* wanted: a bit for each row, those of a block in bytes of their own */
-    _Atomic int64_t first; /* where none may be found: the first row that was; else the first that was not. INT64_MAX: none */
+    _Atomic int64_t
+        first; /* where none may be found: the first row that was; else the first that was not. INT64_MAX: none */
     bool wanted; /* rows shall be found */
 };
 
@@ -74,7 +75,8 @@ static int look(struct across *a, const struct fe_table *segment, int n, const i
     return rc;
 }
 
-static int refuse(const struct fe_table *x, int n, const int *columns, const char *what, int64_t row, struct hd_err *err)
+static int refuse(const struct fe_table *x, int n, const int *columns, const char *what, int64_t row,
+                  struct hd_err *err)
 {
     char names[256], values[256];
     return HD_FAIL(err, DATA, x->name, "%s %s: row %lld has %s, and so has a row before it", what,

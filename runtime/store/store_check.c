@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/segments.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/store/store_column.h"
@@ -32,12 +33,7 @@ static void add_member(struct hd_strbuf *b, const char *key, const char *value)
 /* A table's name, and which segment of it. */
 static const char *label(struct check *k, const struct fe_table *t)
 {
-    int number = 0;
-    if (!t->whole)
-        return t->name;
-    while (t->whole->segments[number]->first_row != t->first_row || t->whole->segments[number]->rows != t->rows)
-        number++;
-    return hd_asprintf(&k->arena, "%s, segment %d", t->name, number);
+    return t->whole ? hd_asprintf(&k->arena, "%s, segment %d", t->name, fe_segment_number(t)) : t->name;
 }
 
 /* column, fact may be NULL; so may stored and found. */

@@ -74,8 +74,9 @@ int rt_fk_violation(const struct fe_table *child, const struct fe_foreign_key *f
     char names[256], others[256], values[256];
     return HD_FAIL(err, DATA, child->name, "foreign key %s: %s in row %lld is not in %s%s",
                    rt_key_names(child, fk->n_columns, fk->columns, names),
-                   rt_key_values(child, fk->n_columns, fk->columns, row, values), (long long)(child->first_row + row) + 1,
-                   fk->parent->name, rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
+                   rt_key_values(child, fk->n_columns, fk->columns, row, values),
+                   (long long)(child->first_row + row) + 1, fk->parent->name,
+                   rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
 }
 
 /* Children of one parent often stand together: they are counted once. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frontend/segments.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_derive.h"
 #include "runtime/store/store_segments.h"
@@ -72,18 +73,18 @@ static void add_stored(struct hd_arena *a, struct fe_catalog_doc *doc, const str
 }
 
 /* The table whose segments are the last n that are stored. */
-static struct fe_table *join_stored(struct hd_arena *a, struct fe_catalog_doc *doc, int n, int cut)
+static struct fe_table *join_stored(struct hd_arena *a, struct fe_catalog_doc *doc, const struct wr_whole *whole)
 {
     struct fe_table *t = HD_NEW(a, struct fe_table);
-    t->nsegments = n;
-    t->cut = cut;
+    int n = t->nsegments = whole->nsegments;
+    t->cut = whole->cut;
     t->segments = hd_dup(a, doc->stored.tables + doc->stored.ntables - n, (size_t)n * sizeof *t->segments);
     t->name = t->segments[0]->name;
     for (int k = 0; k < n; k++) {
         t->rows += t->segments[k]->rows;
         t->segments[k]->whole = t;
     }
-    fe_segments_declare(a, t);
+    copy_columns(a, &whole->decl->table, t);
     return t;
 }
 
@@ -102,8 +103,7 @@ static struct fe_catalog_doc *new_doc(struct rt_writer *w)
         const struct wr_whole *x = &w->wholes[t];
         for (int k = 0; k < HD_MAX(x->nsegments, 1); k++)
             add_stored(a, doc, &w->tables[doc->stored.ntables], x);
-        cat->tables[t] = x->nsegments ? join_stored(a, doc, x->nsegments, x->cut)
-                                      : doc->stored.tables[doc->stored.ntables - 1];
+        cat->tables[t] = x->nsegments ? join_stored(a, doc, x) : doc->stored.tables[doc->stored.ntables - 1];
     }
     for (int t = 0; t < w->ntables; t++)
         copy_foreign_keys(a, cat, &w->tables[t].decl->table, doc->stored.tables[t]);
@@ -122,14 +122,6 @@ static void part_name(char *out, size_t cap, const char *name, int number)
         snprintf(out, cap, "%s", name);
 }
 
-static int segment_number(const struct fe_table *x)
-{
-    int k = 0;
-    while (x->whole->segments[k] != x)
-        k++;
-    return k;
-}
-
 /* TABLE.COLUMN.PART, of a segment TABLE-NUMBER.COLUMN.PART. */
 static const char *file_name(char out[256], const struct seal *s, int t, int column, const char *part)
 {
@@ -140,7 +132,7 @@ static const char *file_name(char out[256], const struct seal *s, int t, int col
     if (!x->whole)
         snprintf(out, 256, "%s.%s.%s", table, name, part);
     else
-        snprintf(out, 256, "%s-%d.%s.%s", table, segment_number(x), name, part);
+        snprintf(out, 256, "%s-%d.%s.%s", table, fe_segment_number(x), name, part);
     return out;
 }
 

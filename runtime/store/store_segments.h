@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_STORE_SEGMENTS_H
 #define HEDDLE_RUNTIME_STORE_SEGMENTS_H
 
+#include "frontend/segments.h"
 #include "runtime/store/store_writer_impl.h"
 
 /* Staged rows of a table, complete and in order. */
@@ -12,8 +13,6 @@ struct wr_staged {
 };
 int wr_staged_open(const struct rt_writer *w, const struct wr_table *x, struct wr_staged *out, struct hd_err *err);
 void wr_staged_close(struct wr_staged *s); /* also of one that was not opened and is zero */
-/* The slice that has the row. */
-size_t wr_staged_slice(const struct wr_staged *s, int64_t row);
 /* A value of a column of whole numbers that fit 64 bits, without NULLs. */
 int64_t wr_staged_value(const struct wr_staged *s, int column, int64_t row);
 /* The values of a slice ascend, from `last` on. */

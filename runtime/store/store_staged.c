@@ -22,7 +22,8 @@ void wr_staged_close(struct wr_staged *s)
         rt_map_release(&s->maps[lane]);
 }
 
-size_t wr_staged_slice(const struct wr_staged *s, int64_t row)
+/* The slice that has the row. */
+static size_t slice_of(const struct wr_staged *s, int64_t row)
 {
     size_t lo = 0, hi = s->x->nslices;
     while (hi - lo > 1) {
@@ -54,7 +55,7 @@ static uint64_t unsigned_at(const struct rt_chunk_view *v, int64_t i)
 
 int64_t wr_staged_value(const struct wr_staged *s, int column, int64_t row)
 {
-    size_t slice = wr_staged_slice(s, row);
+    size_t slice = slice_of(s, row);
     struct rt_chunk_view v;
     view(s, slice, column, &v);
     HD_ASSERT(v.c->form == RT_CHUNK_INT);
@@ -160,7 +161,7 @@ static void fill(const struct rt_row_source *source, int column, int64_t from, s
     const struct wr_staged_source *x = (const struct wr_staged_source *)(const void *)source;
     const struct wr_staged *s = x->staged;
     int64_t row = x->first + from, end = row + w->n;
-    size_t slice = wr_staged_slice(s, row);
+    size_t slice = slice_of(s, row);
     w->form = work_form(s, slice, column, end);
     for (int at = 0; row < end; slice++) {
         const struct rt_slice *y = &s->x->slices[slice];
