@@ -76,9 +76,11 @@ def check(con, segmented, case, workers, total):
         if wrong:
             return f"{n} workers: {wrong}"
         total["fragments"] += len(document["fragments"])
-    wrong = compare(case.plan, want, outcome(lambda: segmented.prepare(case.plan).run(case.params).arrow()))
+    over = segmented.prepare(case.plan)
+    wrong = compare(case.plan, want, outcome(lambda: over.run(case.params).arrow()))
     if wrong:
         return f"segments: {wrong}"
+    total["over segments"] += "segments" in str(outcome(lambda: over.explain("devices")))
     total["errors" if isinstance(want, heddle.Error) else "plans"] += 1
     return None
 
