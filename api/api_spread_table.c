@@ -307,8 +307,33 @@ static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int 
     return rc == 0 ? use_columns(p, f, table, err) : -1;
 }
 
+/* ---- both -------------------------------------------------------------------------------------- */
+
+/* For tests a smaller number. */
+static uint64_t most_rows(void)
+{
+    const char *text = secure_getenv("HEDDLE_GATHERED_ROWS");
+    return text ? (uint64_t)HD_MAX(atoll(text), 1) : FE_TABLE_MAX_ROWS;
+}
+
+/* Rows that are brought together are a table in one piece. */
+static int check_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct hd_err *err)
+{
+    const struct fe_node *root = f->part[0].statement->plan->root;
+    uint64_t rows = 0, most = most_rows();
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        rows += f->part[w].statement->timed.rows;
+    if (rows <= most || f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE)
+        return 0;
+    return HD_FAIL(err, UNSUPPORTED, f->name,
+                   "%llu rows of the operator %s are needed in one place, which takes %llu at most: what reads them does "
+                   "not run segment by segment (see the stage devices)",
+                   (unsigned long long)rows, fe_relop_name(root->op), (unsigned long long)most);
+}
+
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
+    HD_TRY(check_rows(p, f, err));
     int some = f->exchange == API_EXCHANGE_KEEP ? table : 0;
     return f->part[some].columns ? fill_on_gpu(p, f, table, err) : fill_on_host(p, f, table, err);
 }

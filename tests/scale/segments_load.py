@@ -4,6 +4,7 @@
     segments_load.py BIN
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,9 +21,10 @@ def refers(column, table, to):
     return {"columns": column.split(), "table": table, "references": to.split()}
 
 
-def call(*command, fails=None):
-    """Standard output; or that the command fails with this text."""
-    done = subprocess.run([HEDDLE, *map(str, command)], capture_output=True, text=True, check=False)
+def call(*command, fails=None, gathered=2**31 - 1):
+    """Standard output; or that the command fails with this text. gathered: rows that may be brought together."""
+    env = {**os.environ, "HEDDLE_GATHERED_ROWS": str(gathered)}
+    done = subprocess.run([HEDDLE, *map(str, command)], capture_output=True, text=True, check=False, env=env)
     if (done.returncode != 0) != (fails is not None) or (fails and fails not in done.stderr):
         raise SystemExit(f"{' '.join(map(str, command))}: {done.returncode}, {done.stdout}{done.stderr}, expected {fails}")
     return done.stdout
@@ -119,6 +121,11 @@ def bad(folder):
                                                       "input": {"op": "scan", "table": "parent"}}}))
     call("explain", plan, "--db", db, "--dump", "pipelines", fails="tables of 3 segments, by fragments")
     assert call("explain", plan, "--db", db, "--dump", "devices").startswith("1 of 1: tables of 3 segments\n")
+    ordered = db.parent / "ordered.json"
+    ordered.write_text(json.dumps({"heddle": 1, "root": {"op": "sort", "keys": ["id"], "input": {"op": "scan", "table": "parent"}}}))
+    call("run", ordered, "--db", db, gathered=8,
+         fails="9 rows of the operator scan are needed in one place, which takes 8 at most")
+    call("run", ordered, "--db", db, gathered=9)
     file = db / "parent-1.id.data"
     kept = file.read_bytes()
     file.write_bytes(bytes([kept[0] ^ 1]) + kept[1:])
