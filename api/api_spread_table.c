@@ -319,16 +319,17 @@ static uint64_t most_rows(void)
 /* Rows that are brought together are a table in one piece. */
 static int check_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct hd_err *err)
 {
-    const struct fe_node *root = f->part[0].statement->plan->root;
     uint64_t rows = 0, most = most_rows();
+    if (f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE)
+        return 0;
     for (int w = 0; w < api_spread_runs(f, p->workers); w++)
         rows += f->part[w].statement->timed.rows;
-    if (rows <= most || f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE)
+    if (rows <= most)
         return 0;
     return HD_FAIL(err, UNSUPPORTED, f->name,
                    "%llu rows of the operator %s are needed in one place, which takes %llu at most: what reads them does "
                    "not run segment by segment (see the stage devices)",
-                   (unsigned long long)rows, fe_relop_name(root->op), (unsigned long long)most);
+                   (unsigned long long)rows, fe_relop_name(f->part[0].statement->plan->root->op), (unsigned long long)most);
 }
 
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
