@@ -326,10 +326,11 @@ static int check_rows(const struct api_spread *p, const struct api_spread_fragme
         rows += f->part[w].statement->timed.rows;
     if (rows <= most)
         return 0;
-    return HD_FAIL(err, UNSUPPORTED, f->name,
-                   "%llu rows of the operator %s are needed in one place, which takes %llu at most: what reads them does "
-                   "not run segment by segment (see the stage devices)",
-                   (unsigned long long)rows, fe_relop_name(f->part[0].statement->plan->root->op), (unsigned long long)most);
+    return HD_FAIL(
+        err, UNSUPPORTED, f->name,
+        "%llu rows of the operator %s are needed in one place, which takes %llu at most: what reads them does "
+        "not run segment by segment (see the stage devices)",
+        (unsigned long long)rows, fe_relop_name(f->part[0].statement->plan->root->op), (unsigned long long)most);
 }
 
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
