@@ -93,7 +93,12 @@ static int run_program(struct heddle_statement *s, const struct api_code *c, str
     if (rc != 0)
         return -1;
     double start = api_now_ms();
-    rc = out ? rt_result_stream(r, out->stream, err) : 0;
+    rt_result_rows(r, &e->rows);
+    e->bytes = e->rows * (uint64_t)s->program->pl->spec->states[s->program->pl->spec->result_state].stride;
+    if (out && out->parts)
+        rc = rt_result_streams(r, out->by, out->parts, out->stream, err);
+    else if (out)
+        rc = rt_result_stream(r, out->stream, err);
     rt_result_free(r);
     e->times.result = api_now_ms() - start;
     return rc;

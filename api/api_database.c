@@ -97,6 +97,25 @@ struct api_snapshot *api_snapshot_with(const struct api_snapshot *from, struct a
     return to;
 }
 
+struct api_snapshot *api_snapshot_segment(const struct api_snapshot *from, int segment)
+{
+    struct api_snapshot *to = new_snapshot(from->cat.ntables);
+    for (int i = 0; to && i < from->cat.ntables; i++) {
+        struct fe_table *whole = from->cat.tables[i];
+        struct api_table *t = from->owners[i];
+        if (segment < whole->nsegments)
+            t = api_table_new(whole->segments[segment], NULL);
+        else
+            atomic_fetch_add(&t->refs, 1);
+        if (!t) {
+            api_snapshot_release(to);
+            return NULL;
+        }
+        api_snapshot_add(to, t);
+    }
+    return to;
+}
+
 int api_snapshot_find(const struct api_snapshot *s, const char *name)
 {
     for (int i = 0; i < s->cat.ntables; i++)
@@ -171,6 +190,8 @@ void heddle_database_free(heddle_database *db)
     api_engine_leave(db->context, db);
     for (int i = 0; db->now && i < db->now->cat.ntables; i++)
         api_backends_forget(db->context, db->now->cat.tables[i]);
+    for (int i = 0; db->doc && i < db->doc->stored.ntables; i++)
+        api_backends_forget(db->context, db->doc->stored.tables[i]);
     api_snapshot_release(db->now);
     rt_store_close(db->store);
     pthread_mutex_destroy(&db->mutex);
@@ -183,7 +204,8 @@ void heddle_database_free(heddle_database *db)
 /* The stored tables' files and the registered tables without any, with the facts that are known by now. */
 static int catalog_text(struct hd_arena *a, const heddle_database *db, const struct api_snapshot *s, char **text)
 {
-    int stored = db->doc ? db->doc->cat.ntables : 0, n = s->cat.ntables;
+    int tables = db->doc ? db->doc->cat.ntables : 0, stored = db->doc ? db->doc->stored.ntables : 0;
+    int n = stored + s->cat.ntables - tables; /* stored tables come first and cannot be dropped */
     struct fe_catalog_doc doc = {.cat = s->cat};
     doc.column_files = HD_NEWN(a, struct fe_column_files *, n);
     doc.keyidx_files = HD_NEWN(a, int *, n);
@@ -193,17 +215,17 @@ static int catalog_text(struct hd_arena *a, const heddle_database *db, const str
         doc.files = db->doc->files;
     }
     for (int i = 0; i < n; i++) {
-        if (i < stored) { /* stored tables come first and cannot be dropped */
+        if (i < stored) {
             doc.column_files[i] = db->doc->column_files[i];
             doc.keyidx_files[i] = db->doc->keyidx_files[i];
             doc.fk_files[i] = db->doc->fk_files[i];
             continue;
         }
-        size_t size = (size_t)s->cat.tables[i]->ncols * sizeof **doc.column_files;
+        size_t size = (size_t)s->cat.tables[i - stored + tables]->ncols * sizeof **doc.column_files;
         doc.column_files[i] = hd_alloc(a, size);
         memset(doc.column_files[i], -1, size); /* no file */
     }
-    *text = fe_catalog_write(&doc);
+    *text = fe_catalog_write(&doc, true);
     return 0;
 }
 

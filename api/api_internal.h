@@ -112,6 +112,8 @@ struct api_table *api_table_new(struct fe_table *table, struct rt_memtable *mem)
 void api_table_release(struct api_table *t);
 /* A copy of a snapshot with n more tables, of which the caller keeps its references. NULL: out of memory. */
 struct api_snapshot *api_snapshot_with(const struct api_snapshot *from, struct api_table *const *more, int n);
+/* A copy of a snapshot with segment number `segment` in the place of each table that has as many. NULL: out of memory. */
+struct api_snapshot *api_snapshot_segment(const struct api_snapshot *from, int segment);
 int api_snapshot_find(const struct api_snapshot *s, const char *name); /* -1 none */
 /* A copy of the current snapshot without table number `without` (-1: all), with room for one
  * more. Under the database's mutex. NULL: out of memory. */

@@ -78,14 +78,25 @@ static int read_fragment(struct api_spread *p, struct api_spread_fragment *f, co
     return read_values(p, f, fe_member(v, "bind"), err);
 }
 
+static void make_room(struct api_spread *p, struct api_spread_fragment *f)
+{
+    f->values = HD_NEWN(&p->arena, const char *, p->room);
+    f->part = HD_NEWN(&p->arena, struct api_spread_part, p->room);
+    f->table = HD_NEWN(&p->arena, struct api_spread_table, p->room);
+    for (int w = 0; w < p->room; w++) {
+        f->part[w].out = HD_NEWN(&p->arena, struct ArrowArrayStream, p->room);
+        api_spread_table_init(&f->table[w]);
+    }
+}
+
 static int read_document(struct api_spread *p, const struct cJSON *document, struct hd_err *err)
 {
     const struct cJSON *list = fe_member(document, "fragments");
     int n = count(list);
     p->fragments = HD_NEWN(&p->arena, struct api_spread_fragment, n);
+    p->room = p->workers;
     for (int i = 0; i < n; i++)
-        for (int w = 0; w < p->workers; w++)
-            api_spread_table_init(&p->fragments[i].table[w]);
+        make_room(p, &p->fragments[i]);
     p->nfragments = n;
     struct api_spread_fragment *f = p->fragments;
     for (const struct cJSON *v = fe_first_json(list); v; v = fe_next_json(v), f++)
@@ -96,7 +107,7 @@ static int read_document(struct api_spread *p, const struct cJSON *document, str
 static int cut(struct api_spread *p, struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(&p->arena, p->of, p->workers, true, &document, err));
+    HD_TRY(api_statement_cut(&p->arena, p->of, p->workers, p->segments, !p->segments, &document, err));
     return read_document(p, document, err);
 }
 
@@ -105,12 +116,22 @@ int api_spread_runs(const struct api_spread_fragment *f, int workers)
     return f->every ? workers : 1;
 }
 
+int api_spread_slot(const struct api_spread *p, int w)
+{
+    return p->slot[w % p->nslots];
+}
+
+int api_spread_lanes(const struct api_spread *p)
+{
+    return HD_MIN(p->workers, p->nslots);
+}
+
 /* ---- which GPUs -------------------------------------------------------------------------------- */
 
 /* Those that are not lost; if all are, they are tried again. */
 static int choose_slots(const struct heddle_statement *s, int slot[RT_MAX_DEVICES])
 {
-    int n = 0, all = s->db->context->ndevices;
+    int n = 0, all = s->backend->side == PL_GPU ? s->db->context->ndevices : 1;
     for (int i = 0; i < all; i++)
         if (!api_backends_lost(s->engine, i))
             slot[n++] = i;
@@ -122,6 +143,7 @@ static int choose_slots(const struct heddle_statement *s, int slot[RT_MAX_DEVICE
 static bool slots_are_good(const struct api_spread *p)
 {
     int slot[RT_MAX_DEVICES], n = choose_slots(p->of, slot);
+    n = HD_MIN(n, p->segments ? p->nslots : n);
     return n == p->nslots && memcmp(slot, p->slot, (size_t)n * sizeof *slot) == 0;
 }
 
@@ -170,6 +192,47 @@ static double sent_bytes(const struct api_spread *p)
     return bytes;
 }
 
+/* ---- segments ---------------------------------------------------------------------------------- */
+
+static int segments_below(const struct fe_node *n)
+{
+    int most = n->op == FE_SCAN_OP ? n->u.scan.table->nsegments : 0;
+    for (int i = 0; i < n->ninputs; i++)
+        most = HD_MAX(most, segments_below(n->inputs[i]));
+    return most;
+}
+
+/* All tables that have segments have as many. What runs is not chosen execution by execution: what is asked for, or the
+ * CPU. */
+void api_spread_prepare(struct heddle_statement *s)
+{
+    s->segments = segments_below(s->plan->root);
+    for (int i = 0; i < s->plan->nshared; i++)
+        s->segments = HD_MAX(s->segments, segments_below(s->plan->shared[i]));
+    if (!s->segments || !s->automatic.on)
+        return;
+    s->automatic.on = false;
+    snprintf(s->why, sizeof s->why, "tables have %d segments, and no GPU was asked for", s->segments);
+}
+
+int api_spread_refuse(const struct heddle_statement *s, struct hd_err *err)
+{
+    return HD_FAIL(
+        err, UNSUPPORTED, NULL,
+        "the plan reads tables of %d segments, by fragments: there is no program of the whole (see the stages "
+        "plan and devices)",
+        s->segments);
+}
+
+static int decide_segments(struct api_spread *p, struct hd_err *err)
+{
+    p->workers = p->of->segments;
+    if (plan_reads_device(p->of->plan))
+        p->nslots = 1; /* where such tables are */
+    snprintf(p->why, sizeof p->why, "tables of %d segments", p->workers);
+    return cut(p, err);
+}
+
 /* Whether several need less time than one, whose program is planned for that. */
 static int compare(struct api_spread *p, struct hd_err *err)
 {
@@ -189,6 +252,8 @@ static int compare(struct api_spread *p, struct hd_err *err)
 
 static int decide(struct api_spread *p, struct hd_err *err)
 {
+    if (p->segments)
+        return decide_segments(p, err);
     if (plan_reads_device(p->of->plan))
         return stay(p, "a table is in a GPU's memory");
     if (p->workers == 1)
@@ -209,6 +274,7 @@ static void init(struct api_spread *p, struct heddle_statement *s)
     pthread_cond_init(&p->changed, NULL);
     hd_err_init(&p->error);
     p->workers = p->nslots = choose_slots(s, p->slot);
+    p->segments = s->segments > 0;
 }
 
 void api_spread_free(struct api_spread *p)
@@ -216,10 +282,10 @@ void api_spread_free(struct api_spread *p)
     if (!p)
         return;
     for (int i = 0; i < p->nfragments; i++)
-        for (int w = 0; w < p->nslots; w++)
+        for (int w = 0; w < p->room; w++)
             heddle_statement_free(p->fragments[i].part[w].statement);
     for (int i = 0; i < p->nfragments; i++)
-        for (int w = 0; w < p->nslots; w++)
+        for (int w = 0; w < p->room; w++)
             api_spread_table_release(p, &p->fragments[i].table[w]);
     hd_err_release(&p->error);
     pthread_cond_destroy(&p->changed);
@@ -256,7 +322,8 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
 {
     const heddle_context *c = s->db->context;
     *spread = false;
-    if (c->ndevices == 1 || s->is_part || s->automatic.on || s->backend->side != PL_GPU)
+    bool several = c->ndevices > 1 && !s->automatic.on && s->backend->side == PL_GPU;
+    if (s->is_part || (!several && !s->segments))
         return 0;
     HD_TRY(api_statement_ready(s, err));
     forget(s);
@@ -264,4 +331,13 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
         HD_TRY(choose_anew(s, err));
     *spread = s->spread->workers > 1;
     return 0;
+}
+
+int api_spread_run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    bool spread;
+    HD_TRY(api_spread_choose(s, &spread, err));
+    if (spread)
+        return api_spread_execute(s, out, err);
+    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
 }

@@ -1,8 +1,9 @@
-/* A plan over several GPUs of a context. It is cut into fragments (docs/scale.md), of which each GPU, a worker, runs its
- * own; their rows go from one to the other, or through the host. Shared by the files api_spread*.c:
+/* A plan over several GPUs of a context, or over tables of several segments. It is cut into fragments (docs/scale.md), which
+ * workers run, each its own part; their rows go from one to the other, or through the host. Each GPU is a worker; of tables
+ * with segments each segment is one, and those take turns on the GPUs, or on the CPU. Shared by the files api_spread*.c:
  *
  *   api_spread.c         whether a plan is spread; its fragments
- *   api_spread_run.c     an execution: a thread for each worker
+ *   api_spread_run.c     an execution: a thread for each GPU, on a CPU one
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_report.c  what explain and the report tell
  */
@@ -15,6 +16,12 @@
 /* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
  * or on one of those that are there. */
 int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
+/* Executes, spread or not. */
+int api_spread_run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+/* Of a statement whose plan was read: whether its tables have segments, and where it runs then. */
+void api_spread_prepare(struct heddle_statement *s);
+/* The error of whoever wants one program of such a plan. */
+int api_spread_refuse(const struct heddle_statement *s, struct hd_err *err);
 int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 void api_spread_free(struct api_spread *p); /* NULL is fine */
 /* Members of the report, a comma before each: of a statement whose last execution was on several. */
@@ -53,7 +60,7 @@ struct api_spread_table {
 struct api_spread_part {
     struct heddle_statement *statement; /* NULL: not prepared yet */
     unsigned version; /* of the tables that it was prepared over, together */
-    struct ArrowArrayStream out[RT_MAX_DEVICES]; /* of a shuffle for each worker; else the first */
+    struct ArrowArrayStream *out; /* [workers] of a shuffle for each worker; else the first */
     struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
     bool done;
     double start_ms, end_ms; /* since the execution began */
@@ -66,7 +73,7 @@ struct api_spread_input {
 
 struct api_spread_fragment {
     const char *plan;
-    const char *values[RT_MAX_DEVICES]; /* of its parameters, for each worker; NULL: none */
+    const char **values; /* [workers] of its parameters; NULL: none */
     bool every; /* worker runs it; else the first one */
     enum api_exchange exchange;
     const char *name; /* by which others read the rows; NULL: nobody does */
@@ -74,16 +81,18 @@ struct api_spread_fragment {
     int ninputs;
     struct api_spread_input *inputs;
     double rows, bytes; /* estimates */
-    struct api_spread_part part[RT_MAX_DEVICES];
-    struct api_spread_table table[RT_MAX_DEVICES]; /* KEEP, SHUFFLE: of each worker; else the first is for all */
+    struct api_spread_part *part; /* [workers] */
+    struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
     int ended; /* parts */
 };
 
 struct api_spread {
     struct heddle_statement *of;
     struct hd_arena arena;
-    int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost */
-    int workers; /* as many, each on one of them; 1: the plan stays on the first one */
+    int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost; on a CPU one */
+    bool segments; /* each worker has one */
+    int workers; /* of segments any number, in turns on the GPUs; else as many, and 1: the plan stays on the first one */
+    int room; /* for so many workers */
     char why[200];
     int nfragments;
     struct api_spread_fragment *fragments;
@@ -97,6 +106,8 @@ struct api_spread {
 };
 
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
+int api_spread_slot(const struct api_spread *p, int w); /* of worker w */
+int api_spread_lanes(const struct api_spread *p); /* threads that workers take turns on */
 /* Which of the fragment's tables worker w reads. */
 struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
 /* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
@@ -108,7 +119,9 @@ int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, i
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);
 void api_spread_table_release(struct api_spread *p, struct api_spread_table *t);
-/* Streams one behind the other, which become nothing; nullable where one of them is. On failure they are released. */
-int api_spread_concat(struct ArrowArrayStream *const *streams, int n, struct ArrowArrayStream *out, struct hd_err *err);
+/* The streams of a fragment's parts for its table of that number one behind the other, which become nothing; columns are
+ * nullable where one of theirs is. On failure they are released. */
+int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream *out,
+                      struct hd_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "api/api_backend.h"
 #include "api/api_spread.h"
 
 static const char *const exchanges[] = {
@@ -10,7 +11,7 @@ static const char *const exchanges[] = {
 
 static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
 {
-    hd_strbuf_addf(b, "%d", p->of->db->context->devices[p->slot[w]]);
+    hd_strbuf_addf(b, "%d", p->of->db->context->devices[api_spread_slot(p, w)]);
 }
 
 /* ---- report ------------------------------------------------------------------------------------ */
@@ -20,7 +21,10 @@ static void add_part(struct hd_strbuf *b, const struct api_spread *p, const stru
 {
     const struct api_spread_part *part = &f->part[w];
     const struct api_execution *e = &part->statement->timed;
-    hd_strbuf_adds(b, w ? ",{\"device\":" : "{\"device\":");
+    hd_strbuf_adds(b, w ? ",{" : "{");
+    if (p->segments)
+        hd_strbuf_addf(b, "\"segment\":%d,", w);
+    hd_strbuf_adds(b, "\"device\":");
     add_number(b, p, w);
     hd_strbuf_addf(b,
                    ",\"start_ms\":%.3f,\"ms\":%.3f,\"transfer_ms\":%.3f,\"execute_ms\":%.3f,\"rows\":%llu,"
@@ -42,27 +46,35 @@ static void add_fragment(struct hd_strbuf *b, const struct api_spread *p, int i)
     hd_strbuf_adds(b, "]}");
 }
 
+/* end: of the span before. The time between. */
+static double add_span(struct hd_strbuf *b, const struct api_spread *p, int i, int w, bool first, double *end)
+{
+    const struct api_spread_part *part = &p->fragments[i].part[w];
+    double gap = HD_MAX(part->start_ms - *end, 0.0);
+    hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,", first ? "" : ",", i);
+    if (p->segments)
+        hd_strbuf_addf(b, "\"segment\":%d,", w);
+    hd_strbuf_adds(b, "\"device\":");
+    add_number(b, p, w);
+    hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms, part->end_ms - part->start_ms,
+                   gap);
+    *end = part->end_ms;
+    return gap;
+}
+
 /* What each GPU did from when to when, fragment after fragment; gap_ms: since it ended the one before. */
 static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
 {
     double gaps = 0;
     bool first = true;
     hd_strbuf_adds(b, ",\"timeline\":[");
-    for (int w = 0; w < p->workers; w++) {
+    for (int lane = 0; lane < api_spread_lanes(p); lane++) {
         double end = 0;
-        for (int i = 0; i < p->nfragments; i++) {
-            const struct api_spread_part *part = &p->fragments[i].part[w];
-            if (w >= api_spread_runs(&p->fragments[i], p->workers))
-                continue;
-            double gap = HD_MAX(part->start_ms - end, 0.0);
-            hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
-            add_number(b, p, w);
-            hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
-                           part->end_ms - part->start_ms, gap);
-            end = part->end_ms;
-            gaps += gap;
-            first = false;
-        }
+        for (int i = 0; i < p->nfragments; i++)
+            for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += api_spread_lanes(p)) {
+                gaps += add_span(b, p, i, w, first, &end);
+                first = false;
+            }
     }
     hd_strbuf_addf(b, "],\"gaps_ms\":%.4f", gaps);
 }
@@ -75,7 +87,7 @@ void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, ",\"devices\":{\"why\":");
     hd_strbuf_add_json(b, p->why, strlen(p->why));
     hd_strbuf_adds(b, ",\"used\":[");
-    for (int w = 0; w < p->workers; w++) {
+    for (int w = 0; w < api_spread_lanes(p); w++) {
         hd_strbuf_adds(b, w ? "," : "");
         add_number(b, p, w);
     }
@@ -103,8 +115,12 @@ static void show_values(struct hd_strbuf *out, const char *json)
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
     const struct api_spread_fragment *f = &p->fragments[i];
-    hd_strbuf_addf(out, "fragment %d on GPU", i);
-    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+    hd_strbuf_addf(out, "fragment %d", i);
+    if (p->segments)
+        hd_strbuf_adds(out, f->every ? " of each segment" : " once");
+    hd_strbuf_adds(out, p->of->backend->side == PL_GPU ? " on GPU" : "");
+    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), api_spread_lanes(p)) && p->of->backend->side == PL_GPU;
+         w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);
     }
@@ -132,7 +148,8 @@ int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd
         hd_strbuf_adds(out, "one\n");
         return 0;
     }
-    hd_strbuf_addf(out, "%d of %d: %s\n", p->workers, s->db->context->ndevices, p->why);
+    hd_strbuf_addf(out, "%d of %d: %s\n", api_spread_lanes(p),
+                   p->of->backend->side == PL_GPU ? s->db->context->ndevices : 1, p->why);
     for (int i = 0; i < p->nfragments && spread; i++)
         show_fragment(out, p, i);
     return 0;

@@ -1,5 +1,5 @@
-/* An execution on several GPUs: a thread of the host for each worker goes through the fragments in their order, and waits
- * for what others put into those that it reads. */
+/* An execution on several GPUs, or over several segments: threads of the host go through the fragments in their order, each
+ * with its workers in turn, and wait for what others put into those that they read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +54,10 @@ static bool is_stopped(struct api_spread *p)
 /* What is about the GPU says which one: another error is the plan's, and the same on all. */
 static int blame(const struct api_spread *p, int w, struct hd_err *err)
 {
-    int slot = p->slot[w];
+    int slot = api_spread_slot(p, w);
     bool about_gpu =
         err->class == HD_ERR_RESOURCE || err->class == HD_ERR_TOOL || api_backends_lost(p->of->engine, slot);
-    if (err->class == HD_ERR_CANCELLED || !about_gpu)
+    if (err->class == HD_ERR_CANCELLED || !about_gpu || p->of->backend->side != PL_GPU)
         return -1;
     char message[sizeof err->message];
     memcpy(message, err->message, sizeof message);
@@ -107,9 +107,15 @@ static unsigned version_of(const struct api_spread *p, const struct api_spread_f
 static struct api_snapshot *tables_of(const struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
     struct api_table **more = hd_try_calloc((size_t)f->ninputs + 1, sizeof(struct api_table *));
+    struct api_snapshot *from = p->of->tables, *s = NULL;
     for (int i = 0; i < f->ninputs && more; i++)
         more[i] = api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->owner;
-    struct api_snapshot *s = more ? api_snapshot_with(p->of->tables, more, f->ninputs) : NULL;
+    if (p->segments)
+        from = api_snapshot_segment(from, w);
+    if (more && from)
+        s = api_snapshot_with(from, more, f->ninputs);
+    if (p->segments)
+        api_snapshot_release(from);
     free(more);
     return s;
 }
@@ -137,8 +143,8 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     struct api_snapshot *tables = tables_of(p, f, w);
     if (!tables)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    int threads = HD_MAX(p->of->threads / p->workers, 1);
-    HD_TRY(api_statement_part(p->of, p->slot[w], threads, tables, f->plan, f->values[w], &s, err));
+    int threads = HD_MAX(p->of->threads / api_spread_lanes(p), 1);
+    HD_TRY(api_statement_part(p->of, api_spread_slot(p, w), threads, tables, f->plan, f->values[w], &s, err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -148,7 +154,7 @@ static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, s
 {
     struct api_spread_part *part = &f->part[w];
     struct api_output out = {.stream = part->out};
-    if (api_spread_is_direct(f, part->statement))
+    if (p->of->backend->gather && api_spread_is_direct(f, part->statement))
         out = (struct api_output){.columns = &part->columns};
     if (f->exchange == API_EXCHANGE_SHUFFLE) {
         out.parts = p->workers;
@@ -189,37 +195,45 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
     return hand_over(p, f, w, err);
 }
 
-/* ---- workers ----------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------- */
 
-struct worker {
+/* Of the workers those whose numbers have the remainder `number`. */
+struct lane {
     struct api_spread *p;
     int number;
     pthread_t thread;
 };
 
+static int run_fragment(const struct lane *lane, struct api_spread_fragment *f, struct hd_err *err)
+{
+    struct api_spread *p = lane->p;
+    for (int w = lane->number; w < api_spread_runs(f, p->workers) && !is_stopped(p); w += api_spread_lanes(p))
+        HD_TRY(run_part(p, f, w, err));
+    return 0;
+}
+
 static void *work(void *argument)
 {
-    const struct worker *worker = argument;
-    struct api_spread *p = worker->p;
+    const struct lane *lane = argument;
+    struct api_spread *p = lane->p;
     struct hd_err e;
     hd_err_init(&e);
     for (int i = 0; i < p->nfragments && !is_stopped(p); i++)
-        if (worker->number < api_spread_runs(&p->fragments[i], p->workers) &&
-            run_part(p, &p->fragments[i], worker->number, &e) != 0) {
+        if (run_fragment(lane, &p->fragments[i], &e) != 0) {
             fail(p, &e);
             break;
         }
     return NULL;
 }
 
-/* The first worker is the calling thread. */
-static void run_workers(struct api_spread *p)
+/* The first one is the calling thread. */
+static void run_lanes(struct api_spread *p)
 {
-    struct worker workers[RT_MAX_DEVICES];
+    struct lane lanes[RT_MAX_DEVICES];
     int n = 0;
-    for (; n < p->workers; n++) {
-        workers[n] = (struct worker){.p = p, .number = n};
-        if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&workers[n].thread, NULL, work, &workers[n]) == 0))
+    for (; n < api_spread_lanes(p); n++) {
+        lanes[n] = (struct lane){.p = p, .number = n};
+        if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&lanes[n].thread, NULL, work, &lanes[n]) == 0))
             continue;
         struct hd_err e;
         hd_err_init(&e);
@@ -227,9 +241,9 @@ static void run_workers(struct api_spread *p)
         fail(p, &e);
         break;
     }
-    work(&workers[0]);
+    work(&lanes[0]);
     for (int i = 1; i < n; i++)
-        pthread_join(workers[i].thread, NULL);
+        pthread_join(lanes[i].thread, NULL);
 }
 
 /* ---- executions -------------------------------------------------------------------------------- */
@@ -270,11 +284,7 @@ static void end(struct api_spread *p)
 static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
-    struct ArrowArrayStream *streams[RT_MAX_DEVICES];
-    int n = api_spread_runs(f, p->workers);
-    for (int w = 0; w < n; w++)
-        streams[w] = &f->part[w].out[0];
-    return api_spread_concat(streams, n, out, err);
+    return api_spread_concat(p, f, 0, out, err);
 }
 
 static int take_error(struct api_spread *p, struct hd_err *err)
@@ -286,29 +296,31 @@ static int take_error(struct api_spread *p, struct hd_err *err)
     return -1;
 }
 
-/* Of the worker that was longest at it. */
+static void add_part_times(const struct api_spread_part *part, struct api_times *sum, uint64_t *peak)
+{
+    const struct api_times *x = &part->statement->timed.times;
+    sum->plan += x->plan;
+    sum->codegen += x->codegen;
+    sum->open += x->open;
+    sum->compile += x->compile;
+    sum->transfer += x->transfer;
+    sum->execute += x->execute;
+    sum->how = x->how == RT_COMPILED ? RT_COMPILED : sum->how;
+    *peak = HD_MAX(*peak, part->statement->timed.stats.peak_bytes);
+}
+
+/* Of the thread that was longest at it. */
 static void add_times(const struct api_spread *p, struct heddle_statement *s, double wall)
 {
     struct api_times *t = &s->timed.times, most = {.how = RT_CACHED_MEMORY};
     double longest = -1;
     s->timed.stats.peak_bytes = 0;
-    for (int w = 0; w < p->workers; w++) {
+    for (int lane = 0; lane < api_spread_lanes(p); lane++) {
         struct api_times sum = {.how = RT_CACHED_MEMORY};
         uint64_t peak = 0;
-        for (int i = 0; i < p->nfragments; i++) {
-            if (w >= api_spread_runs(&p->fragments[i], p->workers))
-                continue;
-            const struct heddle_statement *part = p->fragments[i].part[w].statement;
-            const struct api_times *x = &part->timed.times;
-            sum.plan += x->plan;
-            sum.codegen += x->codegen;
-            sum.open += x->open;
-            sum.compile += x->compile;
-            sum.transfer += x->transfer;
-            sum.execute += x->execute;
-            sum.how = x->how == RT_COMPILED ? RT_COMPILED : sum.how;
-            peak = HD_MAX(peak, part->timed.stats.peak_bytes);
-        }
+        for (int i = 0; i < p->nfragments; i++)
+            for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += api_spread_lanes(p))
+                add_part_times(&p->fragments[i].part[w], &sum, &peak);
         double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.transfer + sum.execute;
         most = all > longest ? sum : most;
         longest = HD_MAX(longest, all);
@@ -323,7 +335,7 @@ int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out,
     struct api_spread *p = s->spread;
     begin(p);
     rt_cancel_set(&s->cancel, stop, p);
-    run_workers(p);
+    run_lanes(p);
     rt_cancel_set(&s->cancel, NULL, NULL);
     int rc = p->stopped ? take_error(p, err) : take_result(p, out, err);
     end(p);

@@ -13,7 +13,7 @@
 
 struct concat {
     int n, at;
-    struct ArrowArrayStream stream[RT_MAX_DEVICES];
+    struct ArrowArrayStream stream[];
 };
 
 /* A column has NULLs if it has any in one of them. */
@@ -60,19 +60,23 @@ static void concat_release(struct ArrowArrayStream *s)
     s->release = NULL;
 }
 
-int api_spread_concat(struct ArrowArrayStream *const *streams, int n, struct ArrowArrayStream *out, struct hd_err *err)
+int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream *out,
+                      struct hd_err *err)
 {
-    struct concat *c = hd_try_calloc(1, sizeof *c);
-    for (int i = 0; i < n; i++) {
+    int runs = api_spread_runs(f, p->workers);
+    struct concat *c = hd_try_calloc(1, sizeof *c + (size_t)runs * sizeof *c->stream);
+    for (int w = 0; w < runs; w++) {
+        struct ArrowArrayStream *s = &f->part[w].out[f->exchange == API_EXCHANGE_SHUFFLE ? table : 0];
+        if (f->exchange == API_EXCHANGE_KEEP && w != table)
+            continue;
         if (c)
-            c->stream[i] = *streams[i];
+            c->stream[c->n++] = *s;
         else
-            streams[i]->release(streams[i]);
-        *streams[i] = (struct ArrowArrayStream){0};
+            s->release(s);
+        *s = (struct ArrowArrayStream){0};
     }
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    c->n = n;
     *out = (struct ArrowArrayStream){concat_schema, concat_next, concat_error, concat_release, c};
     return 0;
 }
@@ -177,18 +181,6 @@ static uint64_t bytes_of(const struct fe_table *t)
     return bytes;
 }
 
-/* The streams of table number `table`. */
-static int collect(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream **out)
-{
-    int n = 0;
-    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
-        if (f->exchange == API_EXCHANGE_KEEP && w != table)
-            continue;
-        out[n++] = &f->part[w].out[f->exchange == API_EXCHANGE_SHUFFLE ? table : 0];
-    }
-    return n;
-}
-
 static int use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
 {
     if (!t->table || !same_shape(t->table, from))
@@ -201,9 +193,9 @@ static int use_rows(struct api_spread_table *t, const struct fe_table *from, str
 static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     struct api_spread_table *t = &f->table[table];
-    struct ArrowArrayStream *streams[RT_MAX_DEVICES], all;
+    struct ArrowArrayStream all;
     struct rt_memtable *rows;
-    HD_TRY(api_spread_concat(streams, collect(p, f, table, streams), &all, err));
+    HD_TRY(api_spread_concat(p, f, table, &all, err));
     HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
     if (use_rows(t, rt_memtable_table(rows), err) != 0) {
         rt_memtable_free(rows);
@@ -281,7 +273,7 @@ static int describe(struct hd_arena *a, const char *name, const struct fe_node *
 
 static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
-    int rc, device = p->of->db->context->devices[p->slot[table]];
+    int rc, device = p->of->db->context->devices[api_spread_slot(p, table)];
     struct hd_arena a;
     struct fe_table from;
     struct api_spread_table *t = &f->table[table];
@@ -297,22 +289,53 @@ static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int 
 static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     struct heddle_statement *s = f->part[table].statement;
-    struct rt_gpu_columns *parts[RT_MAX_DEVICES];
+    struct rt_gpu_columns **parts = hd_try_calloc((size_t)p->workers, sizeof *parts);
     int n = 0, rc, *width = hd_try_calloc((size_t)s->plan->root->ncols + 1, sizeof *width);
-    if (!width)
+    if (!width || !parts) {
+        free(parts);
+        free(width);
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    }
     for (int i = 0; i < s->plan->root->ncols; i++)
         width[i] = width_of(s->plan->root->cols[i].type);
     for (int w = 0; w < api_spread_runs(f, p->workers); w++)
         if (f->exchange == API_EXCHANGE_GATHER || w == table)
             parts[n++] = f->part[w].columns;
-    rc = s->backend->gather(s, p->slot[table], parts, n, width, &f->table[table].columns, err);
+    rc = s->backend->gather(s, api_spread_slot(p, table), parts, n, width, &f->table[table].columns, err);
+    free(parts);
     free(width);
     return rc == 0 ? use_columns(p, f, table, err) : -1;
 }
 
+/* ---- both -------------------------------------------------------------------------------------- */
+
+/* For tests a smaller number. */
+static uint64_t most_rows(void)
+{
+    const char *text = secure_getenv("HEDDLE_GATHERED_ROWS");
+    return text ? (uint64_t)HD_MAX(atoll(text), 1) : FE_TABLE_MAX_ROWS;
+}
+
+/* Rows that are brought together are a table in one piece. */
+static int check_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct hd_err *err)
+{
+    uint64_t rows = 0, most = most_rows();
+    if (f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE)
+        return 0;
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        rows += f->part[w].statement->timed.rows;
+    if (rows <= most)
+        return 0;
+    return HD_FAIL(
+        err, UNSUPPORTED, f->name,
+        "%llu rows of the operator %s are needed in one place, which takes %llu at most: what reads them does "
+        "not run segment by segment (see the stage devices)",
+        (unsigned long long)rows, fe_relop_name(f->part[0].statement->plan->root->op), (unsigned long long)most);
+}
+
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
+    HD_TRY(check_rows(p, f, err));
     int some = f->exchange == API_EXCHANGE_KEEP ? table : 0;
     return f->part[some].columns ? fill_on_gpu(p, f, table, err) : fill_on_host(p, f, table, err);
 }

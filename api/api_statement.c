@@ -238,6 +238,7 @@ static int read_plan(struct heddle_statement *s, struct plan_bytes p, struct hd_
     s->read_ms += api_now_ms() - start;
     if (rc == 0) {
         s->plan = plan;
+        api_spread_prepare(s);
         s->automatic.key = api_history_key(s->db, p.bytes, p.any ? p.size : strlen(p.bytes));
         return 0;
     }
@@ -551,6 +552,8 @@ int api_statement_plan(struct heddle_statement *s, enum pl_side side, struct hd_
     int rc;
     if (s->programs[side])
         return 0;
+    if (s->segments)
+        return api_spread_refuse(s, err);
     HD_TRY(api_statement_learn(s, err));
     struct api_program *p = program_new(s, api_backend_of(side));
     if (!p)
@@ -678,11 +681,7 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
 
 static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
-    bool spread;
-    HD_TRY(api_spread_choose(s, &spread, err));
-    if (spread)
-        return api_spread_execute(s, out, err);
-    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    return api_spread_run(s, out, err);
 }
 
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)

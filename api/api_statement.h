@@ -120,7 +120,8 @@ struct heddle_statement {
     int threads;
     int slot; /* of the engine's GPUs the one that it runs on, unless it is spread over several */
     bool is_part; /* it is a fragment of another statement's plan on one of several GPUs */
-    struct api_spread *spread; /* over several GPUs (api_spread.h); NULL: not, or not decided yet */
+    struct api_spread *spread; /* over several GPUs, or segments (api_spread.h); NULL: not, or not decided yet */
+    int segments; /* of tables that the plan reads; 0: they are in one piece */
     uint64_t memory_limit;
     bool profile, no_cache;
     double read_ms; /* reading the plan, until a program has taken it over */
@@ -166,9 +167,9 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
 /* No rows, in the columns of the result. */
 int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 struct cJSON;
-/* The plan, cut for so many workers (docs/scale.md), which gather faster than they shuffle (`gathers`); the document lives
- * in the arena. */
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool gathers,
+/* The plan, cut for so many workers (docs/scale.md), each with a segment of what has segments or with all, who may gather
+ * faster than they shuffle (`gathers`); the document lives in the arena. */
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool segments, bool gathers,
                       struct cJSON **document, struct hd_err *err);
 /* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
  * runs on a GPU of the engine with the options of s. */

@@ -4,6 +4,7 @@
 
 #include "api/api_auto.h"
 #include "api/api_backend.h"
+#include "api/api_spread.h"
 #include "runtime/base/fault.h"
 
 static int host_schema(struct ArrowDeviceArrayStream *stream, struct ArrowSchema *out)
@@ -40,7 +41,7 @@ static int execute_on_host(struct heddle_statement *s, struct ArrowDeviceArraySt
     struct ArrowArrayStream *rows = hd_try_calloc(1, sizeof *rows);
     if (!rows)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    if (api_statement_execute(s, &(struct api_output){.stream = rows}, err) != 0) {
+    if (api_spread_run(s, rows, err) != 0) {
         free(rows);
         return -1;
     }
@@ -50,7 +51,7 @@ static int execute_on_host(struct heddle_statement *s, struct ArrowDeviceArraySt
 
 static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
-    return s->backend->on_device ? s->backend->on_device(s, out, err) : execute_on_host(s, out, err);
+    return s->backend->on_device && !s->segments ? s->backend->on_device(s, out, err) : execute_on_host(s, out, err);
 }
 
 int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out, heddle_error **err)

@@ -12,17 +12,23 @@ enum { WORKERS_MAX = 1024 };
 
 static int value_in(const struct fe_table *t, int column, int64_t row, int64_t *out, struct hd_err *err)
 {
+    for (int i = 0; i < t->nsegments; i++)
+        if (row < t->segments[i]->first_row + t->segments[i]->rows)
+            return value_in(t->segments[i], column, row - t->segments[i]->first_row, out, err);
     const struct fe_table_column *c = &t->cols[column];
     HD_TRY(rt_store_touch((struct fe_table_part){t, FE_PART_COLUMN, column}, err));
     *out = (int64_t)rt_col_int(c, row);
     return 0;
 }
 
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool gathers,
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool segments, bool gathers,
                       struct cJSON **document, struct hd_err *err)
 {
-    const struct pl_distribute_options o = {
-        .workers = workers, .gathers = gathers, .value = value_in, .touch_dict = rt_store_touch_dict};
+    const struct pl_distribute_options o = {.workers = workers,
+                                            .segments = segments,
+                                            .gathers = gathers,
+                                            .value = value_in,
+                                            .touch_dict = rt_store_touch_dict};
     const struct cJSON *tree;
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(fe_plan_tree(a, s->source, s->source_size, &tree, err));
@@ -33,7 +39,7 @@ static int cut(struct hd_arena *a, const struct heddle_statement *s, int workers
                struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(a, s, workers, false, &document, err));
+    HD_TRY(api_statement_cut(a, s, workers, false, false, &document, err));
     return fe_print_json(document, text, err);
 }
 

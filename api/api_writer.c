@@ -66,7 +66,7 @@ static int commit(heddle_writer *w, struct rt_progress *progress, struct hd_err 
     HD_TRY(rt_writer_seal(w->w, progress, &doc, err));
     char *text = NULL;
     int rc;
-    HD_GUARDED(rc, NULL, err, (text = fe_catalog_write(doc)) ? 0 : -1);
+    HD_GUARDED(rc, NULL, err, (text = fe_catalog_write(doc, false)) ? 0 : -1);
     if (rc == 0)
         rc = rt_writer_publish(w->w, text, progress, err);
     free(text);

@@ -24,8 +24,9 @@ enum { FE_TEXT_BLOCK_SHIFT = 16 };
 enum { FE_BITS_MAX = 63, FE_PACKED_BEYOND = 16 };
 /* No table has more rows, so that rows * 16 bytes cannot overflow anywhere. */
 #define FE_MAX_ROWS ((int64_t)1 << 44)
-/* Rows of a table: plans count them in an int32. */
+/* Rows of a table in one piece, or of a segment: plans count them in an int32. */
 #define FE_TABLE_MAX_ROWS INT32_MAX
+enum { FE_MAX_SEGMENTS = 1024 };
 
 /* A sorted dictionary: entry k is bytes[offsets[k] .. offsets[k+1]). Distinct, ascending
  * bytewise. */
@@ -101,10 +102,20 @@ struct fe_foreign_key {
     int64_t max_children;
 };
 
+/* A table is in one piece, or it has segments: tables in one piece of the same name and columns, whose rows are one behind
+ * the other. Then its own columns have no addresses, and its facts are what those of the segments come to; keys that refer
+ * to it have no index. The segments of a table that is cut by a column have ascending ranges of its values, the same ones
+ * in all tables whose column leads to the same key (fe_key_root in segments.h): foreign keys from the one column to the other lead from
+ * a segment to the segment of that number. */
 struct fe_table {
     const char *name;
     uint64_t id; /* of a table with data: like no other in this process, gone ones included */
     int64_t rows;
+    int nsegments; /* 0: it is in one piece */
+    struct fe_table **segments;
+    int cut; /* of a table of segments, and of each: the column that it is cut by; -1: by the number of rows */
+    struct fe_table *whole; /* of a segment: its table; NULL: it is none */
+    int64_t first_row; /* of a segment: in that table */
     int device; /* 1 + number of the GPU in whose memory the columns' addresses are; 0: the host's */
     int ncols;
     struct fe_table_column *cols;
@@ -150,6 +161,11 @@ static inline uint64_t fe_packed_at(const void *data, int bits, int64_t row)
     return v & (((uint64_t)1 << bits) - 1);
 }
 
+/* Columns and primary key of a table with segments as they are declared, which is alike in all of them; then facts and foreign
+ * keys, where the segments have theirs. */
+void fe_segments_declare(struct hd_arena *a, struct fe_table *t);
+void fe_segments_join(struct hd_arena *a, struct fe_table *t);
+
 const struct fe_table *fe_catalog_find(const struct fe_catalog *c, const char *name);
 int fe_table_find_column(const struct fe_table *t, const char *name); /* -1 none */
 /* Lower bound of s in the dictionary; *found tells whether it is that very entry. */
@@ -164,9 +180,10 @@ struct fe_file {
 };
 struct fe_catalog_doc {
     struct fe_catalog cat; /* addresses NULL, file indexes below */
+    struct fe_catalog stored; /* of `cat`, in its order, the tables in one piece, and the segments of the others */
     int nfiles;
     struct fe_file *files;
-    /* cols[t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts:
+    /* Of `stored`, [t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts:
      * index into files, -1 none. */
     struct fe_column_files {
         int data, validity, text_base, text_bytes, dict_offsets, dict_bytes;
@@ -178,7 +195,9 @@ struct fe_catalog_doc {
 };
 int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, struct fe_catalog_doc **out,
                     struct hd_err *err);
-char *fe_catalog_write(const struct fe_catalog_doc *doc); /* heap text */
+/* Heap text. wholes: tables of segments have columns and keys themselves, too, to be read by people and other programs;
+ * fe_catalog_read knows them from the segments. */
+char *fe_catalog_write(const struct fe_catalog_doc *doc, bool wholes);
 
 /* The schema JSON of heddle_writer_open (include/heddle.h). */
 struct fe_text_format {
@@ -193,6 +212,7 @@ struct fe_schema_table {
     const char *path;
 };
 struct fe_schema {
+    int64_t segment_rows; /* a table of more is cut into segments of so many at most */
     int ntables;
     struct fe_schema_table *tables;
 };

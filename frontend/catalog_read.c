@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/catalog_json.h"
+#include "frontend/segments.h"
 
 /* ---- files ---------------------------------------------------------------------------- */
 
@@ -394,6 +395,8 @@ static int read_fk_index(const struct fe_json *v, const struct fe_table *t, stru
     HD_TRY(fe_json_object(&x, "offsets", "child_rows", NULL));
     if (f->n_columns != 1)
         return fe_json_fail(&x, "a key of %d columns has no index", f->n_columns);
+    if (f->parent->nsegments)
+        return fe_json_fail(&x, "a key to a table of segments that is cut otherwise has no index");
     HD_TRY(read_file(&x, "offsets", l, 8 * (f->parent->rows + 1), &files->offsets));
     if (!fe_json_get(&x, "child_rows", &m))
         return 0;
@@ -432,17 +435,15 @@ static int read_columns(const struct fe_json *v, struct fe_table *t, struct file
     return fe_check_column_names(&list, t);
 }
 
-static int read_table(const struct fe_json *v, int k, struct file_list *l)
+/* A table in one piece, or a segment: number k of those stored. */
+static int read_stored(const struct fe_json *v, int k, const char *name, struct file_list *l)
 {
     struct fe_catalog_doc *doc = l->doc;
-    struct fe_table *t = doc->cat.tables[k];
+    struct fe_table *t = doc->stored.tables[k];
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes",
-                          "foreign_keys", NULL));
-    HD_TRY(fe_json_need(v, "name", &m));
-    HD_TRY(fe_json_name(&m, &t->name));
+    t->name = name;
     HD_TRY(fe_json_need(v, "rows", &m));
-    HD_TRY(fe_json_int(&m, 0, FE_MAX_ROWS, &t->rows));
+    HD_TRY(fe_json_int(&m, 0, FE_TABLE_MAX_ROWS, &t->rows));
     HD_TRY(read_columns(v, t, l, &doc->column_files[k]));
     HD_TRY(fe_read_primary_key(v, t));
     HD_TRY(fe_json_opt_bool(v, "primary_key_sorted", &t->pk_sorted));
@@ -451,13 +452,100 @@ static int read_table(const struct fe_json *v, int k, struct file_list *l)
     return read_key_indexes(v, t, l, &doc->keyidx_files[k]);
 }
 
+static bool same_declaration(const struct fe_table *a, const struct fe_table *b)
+{
+    bool same = a->ncols == b->ncols && a->npk == b->npk;
+    for (int c = 0; c < a->ncols && same; c++)
+        same = strcmp(a->cols[c].name, b->cols[c].name) == 0 && hd_type_eq(a->cols[c].type, b->cols[c].type) &&
+               a->cols[c].nullable == b->cols[c].nullable;
+    for (int k = 0; k < a->npk && same; k++)
+        same = a->pk[k] == b->pk[k];
+    return same;
+}
+
+/* Values of the column ascend from segment to segment. */
+static int check_cut(const struct fe_json *v, const struct fe_table *t)
+{
+    const struct fe_facts *last = NULL;
+    for (int i = 0; i < t->nsegments && t->cut >= 0; i++) {
+        const struct fe_facts *f = &t->segments[i]->cols[t->cut].facts;
+        if (!t->segments[i]->rows)
+            continue;
+        if (t->cols[t->cut].storage != FE_STORE_INT || !f->has_range || f->nulls || (last && f->min <= last->max))
+            return fe_json_fail(v, "segment %d: column \"%.60s\" has no range of its own, by which the table is cut", i,
+                                t->cols[t->cut].name);
+        last = f;
+    }
+    return 0;
+}
+
+static int read_cut(const struct fe_json *v, struct fe_table *t)
+{
+    struct fe_json m;
+    const char *name;
+    t->cut = -1;
+    if (fe_json_get(v, "cut_by", &m)) {
+        HD_TRY(fe_json_string(&m, &name));
+        t->cut = fe_table_find_column(t, name);
+        if (t->cut < 0)
+            return fe_json_fail(&m, "table \"%.60s\" has no column \"%.60s\"", t->name, name);
+    }
+    for (int i = 0; i < t->nsegments; i++)
+        t->segments[i]->cut = t->cut;
+    return check_cut(v, t);
+}
+
+/* stored: the number of the first one among all that are stored. */
+static int read_segments(const struct fe_json *v, struct fe_json *list, struct fe_table *t, int stored,
+                         struct file_list *l)
+{
+    struct fe_json m;
+    int64_t rows = t->rows;
+    t->nsegments = fe_json_length(list);
+    t->segments = HD_NEWN(v->r->arena, struct fe_table *, t->nsegments);
+    t->rows = 0;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        struct fe_table *s = t->segments[m.index] = l->doc->stored.tables[stored + m.index];
+        HD_TRY(fe_json_object(&m, "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes", "foreign_keys",
+                              NULL));
+        HD_TRY(read_stored(&m, stored + m.index, t->name, l));
+        if (!same_declaration(t->segments[0], s))
+            return fe_json_fail(&m, "columns or keys are not declared as those of the first segment");
+        s->whole = t;
+        s->first_row = t->rows;
+        t->rows += s->rows;
+    }
+    if (t->rows != rows)
+        return fe_json_fail(v, "%lld rows, those of the segments are %lld", (long long)rows, (long long)t->rows);
+    fe_segments_declare(v->r->arena, t);
+    return read_cut(v, t);
+}
+
+static int read_table(const struct fe_json *v, struct fe_table *t, int stored, struct file_list *l)
+{
+    struct fe_json m, list;
+    HD_TRY(fe_json_need(v, "name", &m));
+    HD_TRY(fe_json_name(&m, &t->name));
+    if (!fe_json_get(v, "segments", &list)) {
+        HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes",
+                              "foreign_keys", NULL));
+        return read_stored(v, stored, t->name, l);
+    }
+    HD_TRY(fe_json_object(v, "name", "rows", "cut_by", "segments", NULL));
+    HD_TRY(fe_json_need(v, "rows", &m));
+    HD_TRY(fe_json_int(&m, 0, FE_MAX_ROWS, &t->rows));
+    return read_segments(v, &list, t, stored, l);
+}
+
 /* After all tables, because a key may refer to a later one. */
 static int read_foreign_keys(const struct fe_json *v, int k, struct file_list *l)
 {
     struct fe_catalog_doc *doc = l->doc;
-    struct fe_table *t = doc->cat.tables[k];
+    struct fe_table *t = doc->stored.tables[k];
     struct fe_json list, m;
     HD_TRY(fe_read_foreign_keys(v, t, find_table, &doc->cat, true));
+    for (int f = 0; f < t->nfks; f++)
+        t->fks[f].parent = fe_segment_parent(t, &t->fks[f], t->fks[f].parent);
     doc->fk_files[k] = HD_NEWN(v->r->arena, struct fe_fk_files, t->nfks);
     bool more = fe_json_get(v, "foreign_keys", &list) && fe_json_first(&list, &m);
     for (; more; more = fe_json_next(&m))
@@ -465,14 +553,79 @@ static int read_foreign_keys(const struct fe_json *v, int k, struct file_list *l
     return 0;
 }
 
-static void make_tables(struct hd_arena *a, struct fe_catalog_doc *doc, int n)
+static bool same_keys(const struct fe_table *a, const struct fe_table *b)
+{
+    bool same = a->nfks == b->nfks;
+    for (int k = 0; k < a->nfks && same; k++) {
+        const struct fe_foreign_key *x = &a->fks[k], *y = &b->fks[k];
+        same = x->n_columns == y->n_columns && strcmp(x->parent->name, y->parent->name) == 0;
+        for (int i = 0; i < x->n_columns && same; i++)
+            same = x->columns[i] == y->columns[i] && x->parent_columns[i] == y->parent_columns[i];
+    }
+    return same;
+}
+
+static int read_all_keys(const struct fe_json *v, struct fe_table *t, int stored, struct file_list *l)
+{
+    struct fe_json list, m;
+    if (!t->nsegments)
+        return read_foreign_keys(v, stored, l);
+    fe_json_get(v, "segments", &list);
+    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(read_foreign_keys(&m, stored + m.index, l));
+        if (!same_keys(t->segments[0], t->segments[m.index]))
+            return fe_json_fail(&m, "foreign keys are not declared as those of the first segment");
+    }
+    fe_segments_join(v->r->arena, t);
+    return 0;
+}
+
+/* How many tables are stored for the element of the list; a table of no segments is none. */
+static int count_stored(const struct fe_json *v, int *out)
+{
+    struct fe_json list;
+    int n = 0;
+    if (fe_json_get(v, "segments", &list))
+        HD_TRY(fe_read_list(v, "segments", FE_MAX_SEGMENTS, &list, &n));
+    *out += HD_MAX(n, 1);
+    return 0;
+}
+
+static void make_tables(struct hd_arena *a, struct fe_catalog_doc *doc, int n, int stored)
 {
     doc->cat.tables = HD_NEWN(a, struct fe_table *, n);
-    for (int i = 0; i < n; i++)
-        doc->cat.tables[i] = HD_NEW(a, struct fe_table);
-    doc->column_files = HD_NEWN(a, struct fe_column_files *, n);
-    doc->keyidx_files = HD_NEWN(a, int *, n);
-    doc->fk_files = HD_NEWN(a, struct fe_fk_files *, n);
+    doc->stored.ntables = stored;
+    doc->stored.tables = HD_NEWN(a, struct fe_table *, stored);
+    for (int i = 0; i < stored; i++)
+        doc->stored.tables[i] = HD_NEW(a, struct fe_table);
+    doc->column_files = HD_NEWN(a, struct fe_column_files *, stored);
+    doc->keyidx_files = HD_NEWN(a, int *, stored);
+    doc->fk_files = HD_NEWN(a, struct fe_fk_files *, stored);
+}
+
+static int read_tables(const struct fe_json *list, struct fe_catalog_doc *doc, struct file_list *l)
+{
+    struct fe_json m;
+    int stored = 0;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m))
+        HD_TRY(count_stored(&m, &stored));
+    make_tables(list->r->arena, doc, doc->cat.ntables, stored);
+    stored = 0;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        int first = stored;
+        HD_TRY(count_stored(&m, &stored));
+        struct fe_table **t = &doc->cat.tables[m.index], *one = doc->stored.tables[first];
+        struct fe_json segments;
+        *t = fe_json_get(&m, "segments", &segments) ? HD_NEW(list->r->arena, struct fe_table) : one;
+        HD_TRY(read_table(&m, *t, first, l));
+    }
+    HD_TRY(fe_check_table_names(list, doc->cat.ntables, get_table, &doc->cat));
+    stored = 0;
+    for (bool more = fe_json_first(list, &m); more; more = fe_json_next(&m)) {
+        HD_TRY(read_all_keys(&m, doc->cat.tables[m.index], stored, l));
+        HD_TRY(count_stored(&m, &stored));
+    }
+    return 0;
 }
 
 static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
@@ -487,12 +640,7 @@ static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
         return fe_json_fail(&m, "expected catalog format version %d, found %lld", FE_CATALOG_VERSION,
                             (long long)version);
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &doc->cat.ntables));
-    make_tables(v->r->arena, doc, doc->cat.ntables);
-    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(read_table(&m, m.index, &l));
-    HD_TRY(fe_check_table_names(&list, doc->cat.ntables, get_table, &doc->cat));
-    for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(read_foreign_keys(&m, m.index, &l));
+    HD_TRY(read_tables(&list, doc, &l));
     return check_file_names(v, doc);
 }
 

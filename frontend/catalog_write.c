@@ -9,6 +9,7 @@
 struct writer {
     struct hd_strbuf b;
     const struct fe_catalog_doc *doc;
+    bool wholes;
 };
 
 static void put_text(struct writer *w, const char *s)
@@ -159,24 +160,38 @@ static void next_line(struct writer *w, int i)
     hd_strbuf_adds(&w->b, i ? ",\n" : "\n");
 }
 
-static void put_table(struct writer *w, int k)
+static void put_primary_key(struct writer *w, const struct fe_table *t)
+{
+    if (!t->npk)
+        return;
+    hd_strbuf_adds(&w->b, ",\n     ");
+    put_column_names(w, "primary_key", t, t->npk, t->pk);
+    put_flag(w, "primary_key_sorted", t->pk_sorted);
+}
+
+static void put_foreign_keys(struct writer *w, const struct fe_table *t, const struct fe_fk_files *files)
+{
+    if (!t->nfks)
+        return;
+    open_list(w, "foreign_keys");
+    for (int i = 0; i < t->nfks; i++) {
+        next_line(w, i);
+        put_foreign_key(w, t, &t->fks[i], files ? &files[i] : NULL);
+    }
+    hd_strbuf_addc(&w->b, ']');
+}
+
+/* Number k of those stored, from its columns on. */
+static void put_stored(struct writer *w, int k, const struct fe_table *t)
 {
     const struct fe_catalog_doc *doc = w->doc;
-    const struct fe_table *t = doc->cat.tables[k];
-    hd_strbuf_adds(&w->b, "    {");
-    put_name(w, "name", t->name);
-    put_int(w, "rows", t->rows);
     open_list(w, "columns");
     for (int i = 0; i < t->ncols; i++) {
         next_line(w, i);
         put_column(w, &t->cols[i], &doc->column_files[k][i]);
     }
     hd_strbuf_addc(&w->b, ']');
-    if (t->npk) {
-        hd_strbuf_adds(&w->b, ",\n     ");
-        put_column_names(w, "primary_key", t, t->npk, t->pk);
-        put_flag(w, "primary_key_sorted", t->pk_sorted);
-    }
+    put_primary_key(w, t);
     if (t->nkeyidx) {
         open_list(w, "key_indexes");
         for (int i = 0; i < t->nkeyidx; i++) {
@@ -185,25 +200,57 @@ static void put_table(struct writer *w, int k)
         }
         hd_strbuf_addc(&w->b, ']');
     }
-    if (t->nfks) {
-        open_list(w, "foreign_keys");
-        for (int i = 0; i < t->nfks; i++) {
-            next_line(w, i);
-            put_foreign_key(w, t, &t->fks[i], doc->fk_files[k] ? &doc->fk_files[k][i] : NULL);
-        }
-        hd_strbuf_addc(&w->b, ']');
-    }
+    put_foreign_keys(w, t, doc->fk_files[k]);
     hd_strbuf_addc(&w->b, '}');
 }
 
-char *fe_catalog_write(const struct fe_catalog_doc *doc)
+/* What a table of segments comes to: columns without files. */
+static void put_whole(struct writer *w, const struct fe_table *t)
 {
-    struct writer w = {.doc = doc};
+    static const struct fe_column_files none = {-1, -1, -1, -1, -1, -1};
+    open_list(w, "columns");
+    for (int i = 0; i < t->ncols; i++) {
+        next_line(w, i);
+        put_column(w, &t->cols[i], &none);
+    }
+    hd_strbuf_addc(&w->b, ']');
+    put_primary_key(w, t);
+    put_foreign_keys(w, t, NULL);
+}
+
+static void put_table(struct writer *w, const struct fe_table *t, int *stored)
+{
+    hd_strbuf_adds(&w->b, "    {");
+    put_name(w, "name", t->name);
+    put_int(w, "rows", t->rows);
+    if (!t->nsegments) {
+        put_stored(w, (*stored)++, t);
+        return;
+    }
+    if (w->wholes)
+        put_whole(w, t);
+    if (t->cut >= 0) {
+        hd_strbuf_adds(&w->b, ", ");
+        put_name(w, "cut_by", t->cols[t->cut].name);
+    }
+    open_list(w, "segments");
+    for (int i = 0; i < t->nsegments; i++) {
+        next_line(w, i);
+        hd_strbuf_addf(&w->b, "    {\"rows\": %" PRId64, t->segments[i]->rows);
+        put_stored(w, (*stored)++, t->segments[i]);
+    }
+    hd_strbuf_adds(&w->b, "]}");
+}
+
+char *fe_catalog_write(const struct fe_catalog_doc *doc, bool wholes)
+{
+    struct writer w = {.doc = doc, .wholes = wholes};
     hd_strbuf_init(&w.b);
     hd_strbuf_addf(&w.b, "{\"heddle_catalog\": %d,\n  \"tables\": [", FE_CATALOG_VERSION);
+    int stored = 0;
     for (int k = 0; k < doc->cat.ntables; k++) {
         next_line(&w, k);
-        put_table(&w, k);
+        put_table(&w, doc->cat.tables[k], &stored);
     }
     hd_strbuf_adds(&w.b, "]}\n");
     char *text = hd_strbuf_detach(&w.b);

@@ -31,10 +31,6 @@ static int find_table(struct fe_plan_reader *r, const struct fe_json *v, const s
     HD_TRY(fe_json_need(v, "table", &m));
     HD_TRY(fe_json_string(&m, &name));
     *out = fe_catalog_find(r->cat, name);
-    if (*out && (*out)->rows > FE_TABLE_MAX_ROWS)
-        return HD_FAIL(r->err, UNSUPPORTED, fe_json_path(&m),
-                       "table \"%.100s\" has %lld rows; at most %d are supported", name, (long long)(*out)->rows,
-                       FE_TABLE_MAX_ROWS);
     if (*out)
         return 0;
     for (int i = 0; i < r->cat->ntables && strlen(list) < 300; i++) {

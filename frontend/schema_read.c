@@ -256,9 +256,6 @@ static int read_table(const struct fe_json *v, const struct fe_text_format *comm
     t->path = fe_json_path(v);
     t->rows = -1;
     HD_TRY(fe_json_opt_int(v, "rows", 0, FE_MAX_ROWS, &t->rows));
-    if (t->rows > FE_TABLE_MAX_ROWS)
-        return HD_FAIL(v->r->err, UNSUPPORTED, t->path, "table \"%.100s\" has %lld rows; at most %d are supported",
-                       t->table.name, (long long)t->rows, FE_TABLE_MAX_ROWS);
     t->format = *common;
     HD_TRY(read_format(v, &t->format));
     HD_TRY(read_columns(v, pack, &t->table));
@@ -281,8 +278,10 @@ static int read_schema(const struct fe_json *v, struct fe_schema *s)
     struct fe_json list, m;
     bool pack = false;
     int n;
-    HD_TRY(fe_json_object(v, "tables", "format", "packed", NULL));
+    HD_TRY(fe_json_object(v, "tables", "format", "packed", "segment_rows", NULL));
     HD_TRY(fe_json_opt_bool(v, "packed", &pack));
+    s->segment_rows = FE_TABLE_MAX_ROWS;
+    HD_TRY(fe_json_opt_int(v, "segment_rows", 1, FE_TABLE_MAX_ROWS, &s->segment_rows));
     HD_TRY(read_format(v, &format));
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &n));
     s->tables = HD_NEWN(v->r->arena, struct fe_schema_table, n);

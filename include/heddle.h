@@ -210,7 +210,7 @@ typedef struct heddle_database heddle_database;
 HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out,
                                     heddle_error **err);
 HEDDLE_API void heddle_database_free(heddle_database *db);
-/* The catalog as JSON (tables, columns, types, facts, indexes). */
+/* The catalog as JSON (tables, columns, types, facts, indexes; of a table of segments what they come to, and `segments`). */
 HEDDLE_API int heddle_database_catalog(heddle_database *db, char **json, heddle_error **err);
 /* When facts of a registered table are computed: ranges, distinct values, uniqueness, by which plans are faster. LAZY: of a
  * column when a statement is planned that gains by them, once; its report and heddle_explain ("facts") tell. NOW: of all
@@ -255,9 +255,10 @@ HEDDLE_API int heddle_database_check(heddle_context *c, const char *path, heddle
                                      char **report, heddle_error **err);
 
 /* ---- Writing a database ------------------------------------------------------------------
- * schema_json: {"packed"?: bool (false),"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false),"packed"?: bool}],
+ * schema_json: {"packed"?: bool (false),"segment_rows"?: N (2147483647),"tables":[{"name","rows"?: N,"columns":[{"name","type","nullable"?: bool (false),"packed"?: bool}],
  *   "primary_key"?: ["col",...], "foreign_keys"?: [{"columns":[..],"table":"t","references":[..]}]}]}
  * Columns of numbers and dictionaries that are `packed`, by themselves or all by the schema, take as few bits a row as they need.
+ * Tables of more than `segment_rows` rows are stored in segments (docs/storage.md).
  * Nothing is visible at `path` until heddle_writer_commit, which computes facts, narrows
  * columns, builds indexes and publishes the directory atomically by rename; the path must
  * not exist or be an empty directory. */

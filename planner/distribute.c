@@ -81,12 +81,43 @@ static bool *first_columns(struct dist *d, const struct dist_rel *in, const stru
     return by;
 }
 
+static void spread_by(struct dist *d, struct dist_rel *rel, int column)
+{
+    const struct fe_node *n = rel->node;
+    rel->split = true;
+    rel->by = HD_NEWN(d->a, bool, n->ncols + 1);
+    for (int i = 0; i < n->ncols; i++)
+        rel->by[i] = n->u.scan.columns[i] == column;
+}
+
+static int way_of(struct dist *d, struct fe_key_place key)
+{
+    int k = 0;
+    while (k < d->keys.n && (d->keys.v[k].table != key.table || d->keys.v[k].column != key.column))
+        k++;
+    if (k == d->keys.n)
+        hd_vec_push(d->a, &d->keys, key);
+    return -1 - k;
+}
+
+/* Tables that are cut by one key have the rows of one value in segments of one number. */
+static struct dist_rel scan_segments(struct dist *d, struct dist_rel out, const struct fe_table *t)
+{
+    d->cost += (double)t->rows / d->workers;
+    spread_by(d, &out, t->cut);
+    if (t->cut >= 0)
+        out.way = way_of(d, fe_key_root((struct fe_key_place){t, t->cut}));
+    return out;
+}
+
 static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct fe_node *n)
 {
     const struct fe_table *t = n->u.scan.table;
     int column = d->scheme ? pl_scheme_column(d->scheme, t) : -1;
     double rows = (double)t->rows;
     struct dist_rel out = {.op = fe_copy_json(d->a, op), .node = n, .plain = true};
+    if (d->segments && t->nsegments)
+        return scan_segments(d, out, t);
     if (column < 0) {
         d->cost += WHOLE * rows;
         return out;
@@ -96,10 +127,7 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
     const struct cJSON *filter = fe_member(op, "filter");
     out.op =
         dist_over(d->a, op, "filter", filter ? dist_apply(d->a, "and", own, fe_copy_json(d->a, filter)) : own, NULL);
-    out.split = true;
-    out.by = HD_NEWN(d->a, bool, n->ncols + 1);
-    for (int i = 0; i < n->ncols; i++)
-        out.by[i] = n->u.scan.columns[i] == column;
+    spread_by(d, &out, column);
     return out;
 }
 
@@ -554,7 +582,7 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
         collect(start->a, &t, start->plan->shared[i]);
     int n = pl_schemes(start->a, t.v.v, t.v.n, opt->workers, &schemes);
     *out = cut(start, NULL);
-    for (int i = 0; i < n && opt->workers > 1; i++) {
+    for (int i = 0; i < n && opt->workers > 1 && !opt->segments; i++) {
         HD_TRY(pl_scheme_cut(start->a, &schemes[i], t.v.v, t.v.n, opt->workers, opt->value, err));
         struct dist d = cut(start, &schemes[i]);
         if (!out->scheme || d.cost < out->cost)
@@ -581,6 +609,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     c->opt = (struct pl_options){.touch_dict = opt->touch_dict};
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
     struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers}, best;
+    start.segments = opt->segments;
     dist_need(&start);
     name_prefixes(&start, cat);
     HD_TRY(cut_best(&start, opt, &best, err));

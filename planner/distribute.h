@@ -9,6 +9,7 @@ struct cJSON;
 
 struct pl_distribute_options {
     int workers;
+    bool segments; /* worker k has segment k of tables of so many, and reads no others of them; else all rows of all */
     bool gathers; /* workers gather faster than they shuffle: one of them has the groups of all in a final step */
     pl_value_fn value;
     /* As in struct pl_options. */

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
 #define HEDDLE_PLANNER_DISTRIBUTE_FRAGMENT_H
 
+#include "frontend/segments.h"
 #include "planner/ctx.h"
 #include "planner/distribute_scheme.h"
 
@@ -13,7 +14,8 @@ struct dist_rel {
     const struct fe_node *node; /* the typed operator whose columns these are; those that nobody reads may be gone */
     bool split; /* each worker has some of the rows; else whoever computes it has all */
     bool *by;   /* [column] split: rows with equal values in this column are on one worker, */
-    int way; /* the same one in all relations that are spread in one way: 0 by the scheme, else a shuffle's number */
+    int way; /* the same one in all relations that are spread in one way: 0 by the scheme, a shuffle's number, or that of a key
+                that tables of segments are cut by, below 0 */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
 };
 
@@ -40,7 +42,9 @@ struct dist {
     const struct fe_plan *plan;
     const struct cJSON *tree; /* the plan */
     int workers;
-    const struct pl_scheme *scheme;
+    bool segments; /* tables of segments are spread as they are; no others are */
+    HD_VEC(struct fe_key_place) keys; /* that such tables are cut by */
+    const struct pl_scheme *scheme; /* NULL: none */
     const char *table_prefix, *param_prefix; /* which no table, no parameter has */
     bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */

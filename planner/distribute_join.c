@@ -91,6 +91,18 @@ static void gather_one(struct dist *d, const struct fe_node *n, struct dist_rel 
         *l = gather_side(d, n, *l, FE_SIDE_LEFT);
 }
 
+/* The bytes that are sent to every worker where rows are gathered: of sides that are spread, and of which one has to be
+ * whole. */
+static double gathered_bytes(const struct dist *d, const struct fe_node *n, const struct dist_rel *l,
+                             const struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
+    if (!l->split || !r->split)
+        return l->split && !left ? bl : r->split && !right ? br : 0;
+    return left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
+}
+
 /* Columns that the join equates; of several pairs with one column each counts. */
 struct equated {
     int n, *lcol, *rcol;
@@ -122,14 +134,11 @@ static bool shuffle_by(struct dist *d, struct dist_rel *l, struct dist_rel *r, i
     return true;
 }
 
-/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering one. */
+/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering. */
 static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
-    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
-    double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
-    double gathered = left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
     struct equated e = equated_columns(d, n);
-    if ((bl + br) / d->workers >= gathered)
+    if ((dist_bytes(d, l->node) + dist_bytes(d, r->node)) / d->workers >= gathered_bytes(d, n, l, r))
         return false;
     for (int i = 0; i < e.n; i++)
         if (dist_divides(d, l->node, 1, &e.left[i]) && dist_divides(d, r->node, 1, &e.right[i]))
@@ -147,6 +156,9 @@ static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, s
             return;
         gather_one(d, n, l, r);
     }
+    /* A table in one piece is not too large for a worker that shuffles it; what lies in segments may be to be gathered. */
+    if (d->segments && l->split != r->split && shuffle_both(d, n, l, r))
+        return;
     if (l->split && !may_spread(n, FE_SIDE_LEFT))
         *l = gather_side(d, n, *l, FE_SIDE_LEFT);
     if (r->split && !may_spread(n, FE_SIDE_RIGHT))

@@ -5,36 +5,11 @@
 
 #include "frontend/catalog.h"
 #include "frontend/json_make.h"
+#include "frontend/segments.h"
 
-enum {
-    LINKS_MAX = 16,  /* from a foreign key on to what its own key refers to */
-    SCHEMES_MAX = 24
-};
+enum { SCHEMES_MAX = 24 };
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
-
-struct place {
-    const struct fe_table *table;
-    int column;
-};
-
-/* What a column refers to by a foreign key, alone or as one of several; it itself if nothing. */
-static struct place refers_to(struct place p)
-{
-    for (int i = 0; i < p.table->nfks; i++)
-        for (int k = 0; k < p.table->fks[i].n_columns; k++)
-            if (p.table->fks[i].columns[k] == p.column)
-                return (struct place){p.table->fks[i].parent, p.table->fks[i].parent_columns[k]};
-    return p;
-}
-
-/* Where foreign keys lead in the end: columns with one root have values of one set. */
-static struct place root_of(struct place p)
-{
-    for (int i = 0; i < LINKS_MAX; i++)
-        p = refers_to(p);
-    return p;
-}
 
 static bool has_ranges(const struct fe_table_column *c)
 {
@@ -48,7 +23,7 @@ bool pl_scheme_is_sorted(const struct fe_table *t, int column)
 
 static bool is_key(const struct fe_table *t, int column)
 {
-    struct place p = {t, column}, to = refers_to(p);
+    struct fe_key_place p = {t, column}, to = fe_key_refers_to(p);
     const struct fe_facts *f = &t->cols[column].facts;
     return to.table != t || to.column != column || (f->known && (f->unique || f->sorted));
 }
@@ -61,7 +36,7 @@ int pl_scheme_column(const struct pl_scheme *s, const struct fe_table *t)
     if (s->hashed)
         return -1;
     for (int i = 0; i < t->ncols; i++) {
-        struct place root = root_of((struct place){t, i});
+        struct fe_key_place root = fe_key_root((struct fe_key_place){t, i});
         bool fits = root.table == s->table && root.column == s->column && has_ranges(&t->cols[i]) && is_key(t, i) &&
                     hd_type_eq(t->cols[i].type, s->table->cols[s->column].type);
         if (fits && (found < 0 || (pl_scheme_is_sorted(t, i) && !pl_scheme_is_sorted(t, found))))
@@ -104,7 +79,7 @@ int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, 
     for (int i = 0; i < n; i++) {
         bool any = false;
         for (int k = 0; k < tables[i]->ncols; k++) {
-            struct place root = root_of((struct place){tables[i], k});
+            struct fe_key_place root = fe_key_root((struct fe_key_place){tables[i], k});
             const struct fe_table_column *key = &root.table->cols[root.column];
             if (!has_ranges(&tables[i]->cols[k]) || !is_key(tables[i], k) || !has_ranges(key) ||
                 !is_divisible(key, workers))

@@ -73,6 +73,7 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g, stru
     struct tg_db_options o = {
         .used_only = cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
         .pack = cli_given(a, CLI_PACK),
+        .segment_rows = cli_count(a, CLI_SEGMENT_ROWS, 0),
         .threads = (int)cli_count(a, CLI_THREADS, 0),
         .progress = cli_progress,
     };
@@ -104,7 +105,7 @@ static int check_args(const struct cli_args *a, struct cli_error *err)
     if (cli_refuse(a, of_graphs, sizeof of_graphs / sizeof of_graphs[0], err) || cli_require(a, CLI_SCALE, err) ||
         cli_exclude(a, CLI_OUT, CLI_TBL, err) || cli_exclude(a, CLI_OUT, CLI_CHUNK, err) ||
         cli_exclude(a, CLI_OUT, CLI_TABLES, err) || cli_exclude(a, CLI_TBL, CLI_COLUMNS, err) ||
-        cli_exclude(a, CLI_TBL, CLI_PACK, err))
+        cli_exclude(a, CLI_TBL, CLI_PACK, err) || cli_exclude(a, CLI_TBL, CLI_SEGMENT_ROWS, err))
         return -1;
     if (!cli_given(a, CLI_OUT) && !cli_given(a, CLI_TBL))
         return cli_fail(err, CLI_BAD_INPUT, NULL, "expected --out DB or --tbl DIR");
@@ -127,7 +128,8 @@ static int write_graph(const struct cli_args *a, const struct gg_graph *g, struc
 
 static int run_graph(const struct cli_args *a, struct cli_error *err)
 {
-    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK, CLI_TBL, CLI_CHUNK, CLI_TABLES};
+    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK,  CLI_SEGMENT_ROWS,
+                                                   CLI_TBL,   CLI_CHUNK,   CLI_TABLES};
     const struct gg_options o = {
         .vertices = cli_count(a, CLI_VERTICES, 0),
         .edges = cli_count(a, CLI_EDGES, 0),
@@ -172,8 +174,8 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK,    CLI_TBL,    CLI_CHUNK,   CLI_TABLES,
-    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY, CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK,    CLI_SEGMENT_ROWS, CLI_TBL,     CLI_CHUNK, CLI_TABLES,
+    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY,       CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {

@@ -196,17 +196,20 @@ static void put_keys(FILE *out, const struct tg_gen *g, enum tg_table t, uint64_
 
 /* The schema of the data set as heddle_writer_open wants it; NULL if there is no memory.
  * Free with free().  Integers are int32, or int64 where this scale needs it. */
-static char *schema_json(const struct tg_gen *g, bool used_only, bool pack)
+static char *schema_json(const struct tg_gen *g, const struct tg_db_options *o)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)
         return NULL;
-    fprintf(out, "{\"packed\":%s,\"tables\":[", pack ? "true" : "false");
+    fprintf(out, "{\"packed\":%s,", o->pack ? "true" : "false");
+    if (o->segment_rows > 0)
+        fprintf(out, "\"segment_rows\":%lld,", (long long)o->segment_rows);
+    fputs("\"tables\":[", out);
     const int first = tg_first_table(tg_gen_scheme(g)), end = tg_end_table(tg_gen_scheme(g));
     for (int t = first; t < end; t++) {
-        const uint64_t mask = mask_of((enum tg_table)t, used_only);
+        const uint64_t mask = mask_of((enum tg_table)t, o->used_only);
         const int64_t units = tg_unit_count(g, (enum tg_table)t);
         fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > first ? "," : "", tg_table_name((enum tg_table)t),
                 (long long)tg_rows_between(g, (enum tg_table)t, 0, units));
@@ -560,7 +563,7 @@ int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *pat
 {
     struct job job = {.g = g, .o = o, .err = err, .cause = cause};
     heddle_error *e = NULL;
-    char *schema = schema_json(g, o->used_only, o->pack);
+    char *schema = schema_json(g, o);
     pthread_mutex_init(&job.lock, NULL);
     if (schema == NULL)
         fail_memory(&job);

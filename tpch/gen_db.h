@@ -9,6 +9,7 @@
 
 struct tg_db_options {
     bool used_only;              /* leave out columns that no query of the suite reads */
+    int64_t segment_rows;        /* of a table at most; 0: as many as there can be */
     bool pack;                   /* numbers and codes take as few bits as they need */
     int threads;                 /* <= 0: one per core */
     heddle_progress_fn progress; /* may be NULL; one call at a time, from any thread; a result

@@ -40,11 +40,12 @@ const cJSON *adbc_catalog_find(const cJSON *catalog, const char *table)
     return NULL;
 }
 
-/* Only what is stored has files, and only what has columns is stored. */
+/* Only what is stored has files, its own or its segments', and only what has columns is stored. */
 const char *adbc_catalog_table_type(const cJSON *table)
 {
     const cJSON *column = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(table, "columns"), 0);
-    return cJSON_HasObjectItem(column, "data") ? ADBC_TYPE_STORED : ADBC_TYPE_MEMORY;
+    return cJSON_HasObjectItem(column, "data") || cJSON_HasObjectItem(table, "segments") ? ADBC_TYPE_STORED
+                                                                                         : ADBC_TYPE_MEMORY;
 }
 
 /* After a failed match behind a %, the % takes one byte more: the last % alone needs to be remembered. */

@@ -24,7 +24,8 @@ Progress = Callable[[float, str], Any]
 
 def create(path: str | os.PathLike, tables: Mapping[str, Any], *, primary_keys: Mapping[str, Any] | None = None,
            foreign_keys: Mapping[str, Mapping[Any, Any]] | None = None, types: Mapping[str, Mapping[str, str]] | None = None,
-           csv: Mapping[str, Any] | None = None, packed: bool = False, threads: int = 0,
+           csv: Mapping[str, Any] | None = None, packed: bool = False,
+           segment_rows: int = 0, threads: int = 0,
            progress: bool | Progress | None = None) -> None:
     """Makes a database in a new directory. Nothing is there before all is.
 
@@ -42,6 +43,9 @@ def create(path: str | os.PathLike, tables: Mapping[str, Any], *, primary_keys: 
     `packed`: numbers and codes of dictionaries are stored in as few bits as they need, which takes less memory, and on a
     CPU more time.
 
+    `segment_rows`: tables of more rows are cut into segments, by default where they have more than 2,147,483,647
+    ([docs/storage.md]).
+
     `progress`: a function of a fraction and a text, or whether to draw a bar on standard error; by default where that is
     a terminal.
 
@@ -56,7 +60,7 @@ def create(path: str | os.PathLike, tables: Mapping[str, Any], *, primary_keys: 
     """
     threads = threads or os.cpu_count() or 1
     sources = {name: _open(name, source, (types or {}).get(name, {}), csv or {}) for name, source in tables.items()}
-    schema = {"packed": packed, **_schema(sources, primary_keys or {}, foreign_keys or {})}
+    schema = {"packed": packed, **({"segment_rows": segment_rows} if segment_rows else {}), **_schema(sources, primary_keys or {}, foreign_keys or {})}
     context = new_context(threads=threads)
     writer = native.Owner(native.lib.heddle_writer_free, context)
     native.call(native.lib.heddle_writer_open, context.get(), os.fsencode(path), json.dumps(schema).encode(),

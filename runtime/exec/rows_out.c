@@ -353,7 +353,7 @@ int rt_rows_streams(const struct rt_spec *spec, const unsigned char *rows, uint6
     int rc = -1;
     if (!rt_memory_reserve(m, bytes)) {
         char text[RT_REFUSAL_TEXT];
-        enum hd_err_class class = rt_memory_refusal(m, "rows for other GPUs", text);
+        enum hd_err_class class = rt_memory_refusal(m, "rows for other workers", text);
         free(d.begin);
         return hd_err_set(err, class, __FILE__, __LINE__, s->path, "%s", text);
     }
@@ -362,7 +362,7 @@ int rt_rows_streams(const struct rt_spec *spec, const unsigned char *rows, uint6
         divide(s, &s->fields[spec->result[by].field], rows, n, parts, &d);
         rc = divided_streams(spec, &d, parts, m, stop, out, err);
     } else {
-        HD_FAIL(err, RESOURCE, s->path, "out of memory for rows for other GPUs");
+        HD_FAIL(err, RESOURCE, s->path, "out of memory for rows for other workers");
     }
     rt_memory_unreserve(m, bytes);
     free(d.rows);

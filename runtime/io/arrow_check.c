@@ -269,7 +269,7 @@ int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const s
     const struct place p = {.table = table};
     const struct layout want = {1, s->n_children, false, false};
     HD_TRY(check_array(&p, batch, 0, &want, err));
-    HD_TRY(rt_rows_check(table, first_row, batch->length, err));
+    HD_TRY(rt_rows_check(table, first_row, batch->length, FE_MAX_ROWS, err));
     if (rt_arrow_count_nulls(batch->buffers[0], batch->offset, batch->length))
         return HD_FAIL(err, UNSUPPORTED, table, "batch with NULL rows");
     for (int64_t k = 0; k < s->n_children; k++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/segments.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
 #include "runtime/store/store_column.h"
@@ -27,6 +28,12 @@ static void add_member(struct hd_strbuf *b, const char *key, const char *value)
 {
     hd_strbuf_addf(b, ", \"%s\": ", key);
     hd_strbuf_add_json(b, value, strlen(value));
+}
+
+/* A table's name, and which segment of it. */
+static const char *label(struct check *k, const struct fe_table *t)
+{
+    return t->whole ? hd_asprintf(&k->arena, "%s, segment %d", t->name, fe_segment_number(t)) : t->name;
 }
 
 /* column, fact may be NULL; so may stored and found. */
@@ -92,7 +99,7 @@ static bool check_structure(struct check *k)
         for (uint64_t at = 0; is_followed(&x) && !wrong && at < x.size; at += RT_PART_PIECE)
             wrong = rt_part_check(&x, s->maps[i].p, at, HD_MIN(x.size, at + RT_PART_PIECE));
         if (wrong)
-            problem(k, x.table->name, x.table->cols[x.number].name, wrong, NULL, NULL);
+            problem(k, label(k, x.table), x.table->cols[x.number].name, wrong, NULL, NULL);
         sound &= !wrong;
     }
     return sound;
@@ -147,7 +154,7 @@ static const struct fe_key_index *stored_index(const struct fe_table *t, int col
 static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, struct hd_err *err)
 {
     struct check *k = ctx;
-    const struct fe_table *table = k->s->doc->cat.tables[t];
+    const struct fe_table *table = k->s->doc->stored.tables[t];
     const char *column = table->cols[x->column].name;
     const struct fe_key_index *s = stored_index(table, x->column);
     bool same = s && s->kind == x->kind && s->min == x->min && s->range == x->range &&
@@ -157,7 +164,7 @@ static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, str
         x->rows = s->rows;
         return 0;
     }
-    problem(k, table->name, column, "key index", s ? "differs" : "none", NULL);
+    problem(k, label(k, table), column, "key index", s ? "differs" : "none", NULL);
     if (x->kind != FE_INDEX_ARRAY)
         return 0;
     uint32_t *copy = hd_dup(&k->arena, x->rows, x->range * sizeof *copy);
@@ -169,12 +176,12 @@ static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, str
 static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
 {
     struct check *k = ctx;
-    const struct fe_table *table = k->s->doc->cat.tables[t];
+    const struct fe_table *table = k->s->doc->stored.tables[t];
     const struct fe_foreign_key *s = &table->fks[number];
     const struct fe_fk_files *files = &k->s->doc->fk_files[t][number];
     const char *column = table->cols[x->columns[0]].name;
     (void)err;
-    compare_number(k, table->name, column, "max children", s->max_children, x->max_children);
+    compare_number(k, label(k, table), column, "max children", s->max_children, x->max_children);
     bool same = !s->offsets == !x->offsets && !s->child_rows == !x->child_rows;
     if (same && x->offsets)
         same = memcmp(s->offsets, x->offsets, ((size_t)x->parent->rows + 1) * 8) == 0;
@@ -183,7 +190,7 @@ static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, st
         same = k->s->maps[files->child_rows].n == size && memcmp(s->child_rows, x->child_rows, size) == 0;
     }
     if (!same)
-        problem(k, table->name, column, "foreign key index", "differs", NULL);
+        problem(k, label(k, table), column, "foreign key index", "differs", NULL);
     return 0;
 }
 
@@ -192,7 +199,7 @@ static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, st
 /* The tables again, with the same mapped columns, but nothing derived. */
 static void copy_tables(struct check *k)
 {
-    const struct fe_catalog *from = &k->s->doc->cat;
+    const struct fe_catalog *from = &k->s->doc->stored;
     struct hd_arena *a = &k->arena;
     k->again.ntables = from->ntables;
     k->again.tables = HD_NEWN(a, struct fe_table *, from->ntables);
@@ -213,12 +220,12 @@ static void copy_tables(struct check *k)
 static void compare_tables(struct check *k)
 {
     for (int t = 0; t < k->again.ntables; t++) {
-        const struct fe_table *x = k->s->doc->cat.tables[t], *y = k->again.tables[t];
+        const struct fe_table *x = k->s->doc->stored.tables[t], *y = k->again.tables[t];
         for (int c = 0; c < x->ncols; c++)
-            compare_facts(k, x->name, x->cols[c].name, &x->cols[c].facts, &y->cols[c].facts);
-        compare_flag(k, x->name, NULL, "primary key is sorted", x->pk_sorted, y->pk_sorted);
+            compare_facts(k, label(k, x), x->cols[c].name, &x->cols[c].facts, &y->cols[c].facts);
+        compare_flag(k, label(k, x), NULL, "primary key is sorted", x->pk_sorted, y->pk_sorted);
         if (x->nkeyidx != y->nkeyidx)
-            compare_number(k, x->name, NULL, "key indexes", x->nkeyidx, y->nkeyidx);
+            compare_number(k, label(k, x), NULL, "key indexes", x->nkeyidx, y->nkeyidx);
     }
 }
 
@@ -255,13 +262,13 @@ static char *write_report(const struct check *k)
     hd_strbuf_addf(&b, "{\"ok\": %s, \"files\": %d, \"bytes\": %" PRIu64 ",\n  \"tables\": [",
                    k->nproblems ? "false" : "true", doc->nfiles, bytes);
     for (int t = 0; t < doc->cat.ntables; t++) {
-        const struct fe_table *x = doc->cat.tables[t];
+        const struct fe_table *x = doc->cat.tables[t], *first = x->nsegments ? x->segments[0] : x;
         hd_strbuf_addf(&b, "%s\n    {\"name\": ", t ? "," : "");
         hd_strbuf_add_json(&b, x->name, strlen(x->name));
         hd_strbuf_addf(&b,
                        ", \"rows\": %" PRId64 ", \"columns\": %d, \"key_indexes\": %d, "
                        "\"foreign_keys\": %d}",
-                       x->rows, x->ncols, x->nkeyidx, x->nfks);
+                       x->rows, x->ncols, first->nkeyidx, first->nfks);
     }
     hd_strbuf_addf(&b, "],\n  \"problems\": [%s]}\n", k->problems.s);
     return b.s;

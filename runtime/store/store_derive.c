@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/store/store_across.h"
 #include "runtime/store/store_column.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_keys.h"
@@ -43,8 +44,8 @@ static int refuse_duplicate(const struct fe_table *t, const char *what, int n, c
     char names[256], values[256];
     /* rows of messages count from 1, as lines do */
     return HD_FAIL(err, DATA, t->name, "%s %s: rows %lld and %lld both have %s", what,
-                   rt_key_names(t, n, columns, names), (long long)dup[0] + 1, (long long)dup[1] + 1,
-                   rt_key_values(t, n, columns, dup[0], values));
+                   rt_key_names(t, n, columns, names), (long long)(t->first_row + dup[0]) + 1,
+                   (long long)(t->first_row + dup[1]) + 1, rt_key_values(t, n, columns, dup[0], values));
 }
 
 /* Makes sure that no two rows agree; on a single column this becomes a fact. */
@@ -72,7 +73,7 @@ static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err
         while (rt_col_valid(c, row))
             row++;
         return HD_FAIL(err, DATA, t->name, "primary key: column \"%s\" is NULL in row %lld", c->name,
-                       (long long)row + 1);
+                       (long long)(t->first_row + row) + 1);
     }
     if (t->npk > 1)
         HD_TRY(rt_keys_ascend(t, t->npk, t->pk, d->pool, &t->pk_sorted, err));
@@ -88,7 +89,8 @@ static bool wants_index(const struct derive *d, const struct fe_table *t, int co
     for (int i = 0; i < d->cat->ntables; i++)
         for (int k = 0; k < d->cat->tables[i]->nfks; k++) {
             const struct fe_foreign_key *f = &d->cat->tables[i]->fks[k];
-            if (f->parent == t && f->n_columns == 1 && f->parent_columns[0] == column)
+            bool refers = f->parent == t || (t->whole && f->parent == t->whole);
+            if (refers && f->n_columns == 1 && f->parent_columns[0] == column)
                 return true;
         }
     return false;
@@ -132,11 +134,21 @@ static void learn_from_index(struct fe_facts *f, const struct rt_fk_index *x)
     f->distinct_exact = true;
 }
 
+/* To a table of segments that is cut otherwise, or not to one segment alone: what it refers to is somewhere there. */
+static int check_across(struct derive *d, const struct fe_table *x, const struct fe_foreign_key *f, struct hd_err *err)
+{
+    HD_TRY(rt_across_unique(f->parent, f->n_columns, f->parent_columns, "referenced key", d->pool, d->dir, err));
+    HD_TRY(rt_across_check(x, f, d->pool, d->dir, err));
+    return advance(d, (double)x->rows * 4, "checking foreign keys", err);
+}
+
 static int make_foreign_key(struct derive *d, int t, int k, struct hd_err *err)
 {
     struct fe_table *x = d->cat->tables[t];
     struct fe_foreign_key *f = &x->fks[k];
     struct rt_fk_index index;
+    if (f->parent->nsegments)
+        return check_across(d, x, f, err);
     HD_TRY(rt_fk_build(x, f, d->pool, d->dir, &index, err));
     f->offsets = index.offsets.p;
     f->child_rows = index.child_rows.p;
@@ -159,6 +171,11 @@ static double estimate_work(const struct fe_catalog *cat)
     return units;
 }
 
+static bool is_first_segment(const struct fe_table *t)
+{
+    return t->whole && t->first_row == 0 && t->npk;
+}
+
 int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, struct hd_arena *a,
               const struct rt_derive_sink *sink, struct rt_progress *progress, struct hd_err *err)
 {
@@ -167,6 +184,10 @@ int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, str
         HD_TRY(find_facts(&d, cat->tables[t], err));
     for (int t = 0; t < cat->ntables; t++)
         HD_TRY(make_keys(&d, t, err));
+    for (int t = 0; t < cat->ntables; t++)
+        if (is_first_segment(cat->tables[t]))
+            HD_TRY(rt_across_unique(cat->tables[t]->whole, cat->tables[t]->npk, cat->tables[t]->pk, "primary key", pool,
+                                    dir, err));
     for (int t = 0; t < cat->ntables; t++)
         for (int k = 0; k < cat->tables[t]->nfks; k++)
             HD_TRY(make_foreign_key(&d, t, k, err));

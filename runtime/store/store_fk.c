@@ -40,7 +40,7 @@ static bool comparable(struct hd_type a, struct hd_type b)
     return a.kind == b.kind || (hd_type_is_int(a) && hd_type_is_int(b));
 }
 
-static int check_types(const struct fe_table *child, const struct fe_foreign_key *fk, struct hd_err *err)
+int rt_fk_check_types(const struct fe_table *child, const struct fe_foreign_key *fk, struct hd_err *err)
 {
     for (int i = 0; i < fk->n_columns; i++) {
         const struct fe_table_column *a = &child->cols[fk->columns[i]];
@@ -69,14 +69,14 @@ static void find_parents(const struct fk_job *j, int64_t from, int n, int64_t *o
         rt_keyset_find(&j->set, j->child, j->fk->columns, from, n, out);
 }
 
-static int violation(const struct fk_job *j, int64_t row, struct hd_err *err)
+int rt_fk_violation(const struct fe_table *child, const struct fe_foreign_key *fk, int64_t row, struct hd_err *err)
 {
     char names[256], others[256], values[256];
-    const struct fe_foreign_key *fk = j->fk;
-    return HD_FAIL(err, DATA, j->child->name, "foreign key %s: %s in row %lld is not in %s%s",
-                   rt_key_names(j->child, fk->n_columns, fk->columns, names),
-                   rt_key_values(j->child, fk->n_columns, fk->columns, row, values), (long long)row + 1,
-                   fk->parent->name, rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
+    return HD_FAIL(err, DATA, child->name, "foreign key %s: %s in row %lld is not in %s%s",
+                   rt_key_names(child, fk->n_columns, fk->columns, names),
+                   rt_key_values(child, fk->n_columns, fk->columns, row, values),
+                   (long long)(child->first_row + row) + 1, fk->parent->name,
+                   rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, others));
 }
 
 /* Children of one parent often stand together: they are counted once. */
@@ -107,7 +107,7 @@ static int map_rows(struct fk_job *j, int64_t from, int n, struct fk_run *run, s
     for (int i = 0; i < n; i++) {
         bool null = j->nullable && is_null(j, from + i);
         if (!null && parents[i] < 0)
-            return violation(j, from + i, err);
+            return rt_fk_violation(j->child, j->fk, from + i, err);
         if (!j->parents)
             continue;
         int64_t parent = null ? no_parent : parents[i];
@@ -230,7 +230,7 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, s
 {
     struct fk_job j = {.child = child, .fk = fk};
     *out = (struct rt_fk_index){0};
-    HD_TRY(check_types(child, fk, err));
+    HD_TRY(rt_fk_check_types(child, fk, err));
     for (int i = 0; i < fk->n_columns; i++)
         j.nullable |= child->cols[fk->columns[i]].at.validity != NULL;
     if (fk->n_columns == 1 && child->cols[fk->columns[0]].storage == FE_STORE_INT)
@@ -243,7 +243,8 @@ int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, s
     if (!j.index && j.set.dup[0] >= 0)
         HD_FAIL(err, DATA, child->name, "foreign key to %s%s, which is not unique: rows %lld and %lld",
                 fk->parent->name, rt_key_names(fk->parent, fk->n_columns, fk->parent_columns, names),
-                (long long)j.set.dup[0] + 1, (long long)j.set.dup[1] + 1);
+                (long long)(fk->parent->first_row + j.set.dup[0]) + 1,
+                (long long)(fk->parent->first_row + j.set.dup[1]) + 1);
     else
         rc = build(&j, pool, dir, out, err);
     rt_keyset_release(&j.set);

@@ -60,6 +60,9 @@ struct rt_fk_index {
 };
 int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, struct rt_pool *pool, const char *dir,
                 struct rt_fk_index *out, struct hd_err *err);
+/* The parts of that check: that types of a key's columns can be compared; the error of a row without its parent. */
+int rt_fk_check_types(const struct fe_table *child, const struct fe_foreign_key *fk, struct hd_err *err);
+int rt_fk_violation(const struct fe_table *child, const struct fe_foreign_key *fk, int64_t row, struct hd_err *err);
 void rt_fk_index_release(struct rt_fk_index *x);
 
 /* "(a, b)" and "(1, \"x\")" for messages. */

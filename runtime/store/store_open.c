@@ -56,7 +56,7 @@ static void describe(struct rt_store *s, int file, enum rt_part_kind kind, int t
     if (file >= 0)
         s->parts[file] = (struct rt_part){
             .kind = kind,
-            .table = s->doc->cat.tables[table],
+            .table = s->doc->stored.tables[table],
             .number = number,
             .size = s->doc->files[file].size,
             .other_size = other < 0 ? 0 : s->doc->files[other].size,
@@ -69,7 +69,7 @@ static void describe_table(struct rt_store *s, int t)
         [FE_STORE_INT] = RT_PART_VALUES,  [FE_STORE_F64] = RT_PART_FREE,  [FE_STORE_F32] = RT_PART_FREE,
         [FE_STORE_DICT] = RT_PART_VALUES, [FE_STORE_TEXT] = RT_PART_ENDS,
     };
-    const struct fe_table *x = s->doc->cat.tables[t];
+    const struct fe_table *x = s->doc->stored.tables[t];
     for (int c = 0; c < x->ncols; c++) {
         const struct fe_column_files *f = &s->doc->column_files[t][c];
         describe(s, f->data, data[x->cols[c].storage], t, c, f->text_bytes);
@@ -87,7 +87,7 @@ static void describe_table(struct rt_store *s, int t)
 
 static void place_table(struct rt_store *s, int t)
 {
-    struct fe_table *x = s->doc->cat.tables[t];
+    struct fe_table *x = s->doc->stored.tables[t];
     for (int c = 0; c < x->ncols; c++)
         place_column(s, &x->cols[c], &s->doc->column_files[t][c]);
     for (int k = 0; k < x->nkeyidx; k++)
@@ -111,7 +111,7 @@ static int map_all(struct rt_store *s, struct hd_err *err)
 {
     for (int k = 0; k < s->doc->nfiles; k++)
         HD_TRY(map_one(s, k, err));
-    for (int t = 0; t < s->doc->cat.ntables; t++) {
+    for (int t = 0; t < s->doc->stored.ntables; t++) {
         place_table(s, t);
         describe_table(s, t);
     }
@@ -131,7 +131,7 @@ static struct rt_store *new_store(const char *dir, struct fe_catalog_doc *doc)
     s->parts = hd_try_calloc(n, sizeof *s->parts);
     s->loaded = hd_try_calloc(n, sizeof *s->loaded);
     s->ready = hd_try_calloc(n, sizeof *s->ready);
-    s->tables = hd_try_calloc((size_t)doc->cat.ntables, sizeof *s->tables);
+    s->tables = hd_try_calloc((size_t)doc->stored.ntables, sizeof *s->tables);
     s->dir = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(dir);
     if (s->maps && s->parts && s->loaded && s->ready && s->tables && s->dir)
         return s;
@@ -160,8 +160,8 @@ void rt_store_close(struct rt_store *s)
         return;
     for (int k = 0; s->maps && k < s->doc->nfiles; k++)
         rt_map_release(&s->maps[k]);
-    for (int t = 0; t < s->doc->cat.ntables; t++)
-        s->doc->cat.tables[t]->store = NULL;
+    for (int t = 0; t < s->doc->stored.ntables; t++)
+        s->doc->stored.tables[t]->store = NULL;
     for (int i = 0; i < RT_LOAD_LOCKS; i++)
         pthread_mutex_destroy(&s->load[i]);
     free(s->maps);

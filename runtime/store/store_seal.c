@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frontend/segments.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_derive.h"
+#include "runtime/store/store_segments.h"
 #include "runtime/store/store_sum.h"
 
 /* ---- the doc: what the schema says, in the shape of the catalog --------------------------- */
@@ -26,7 +28,7 @@ static void copy_columns(struct hd_arena *a, const struct fe_table *from, struct
     to->pk = hd_dup(a, from->pk, (size_t)from->npk * sizeof *from->pk);
 }
 
-static const struct fe_table *same_table(const struct fe_catalog *cat, const char *name)
+static struct fe_table *same_table(const struct fe_catalog *cat, const char *name)
 {
     for (int t = 0; t < cat->ntables; t++)
         if (strcmp(cat->tables[t]->name, name) == 0)
@@ -45,10 +47,45 @@ static void copy_foreign_keys(struct hd_arena *a, const struct fe_catalog *cat, 
         to->fks[k] = (struct fe_foreign_key){
             .n_columns = f->n_columns,
             .columns = hd_dup(a, f->columns, n),
-            .parent = same_table(cat, f->parent->name),
             .parent_columns = hd_dup(a, f->parent_columns, n),
         };
+        to->fks[k].parent = fe_segment_parent(to, &to->fks[k], same_table(cat, f->parent->name));
     }
+}
+
+static void add_stored(struct hd_arena *a, struct fe_catalog_doc *doc, const struct wr_table *from,
+                       const struct wr_whole *whole)
+{
+    int t = doc->stored.ntables++;
+    const struct fe_table *decl = &whole->decl->table;
+    struct fe_table *to = doc->stored.tables[t] = HD_NEW(a, struct fe_table);
+    to->name = hd_strdup(a, decl->name);
+    to->rows = from->ranges.n ? from->ranges.v[0].to : 0;
+    to->first_row = from->first_row;
+    to->cut = whole->cut;
+    copy_columns(a, decl, to);
+    doc->column_files[t] = HD_NEWN(a, struct fe_column_files, to->ncols);
+    doc->keyidx_files[t] = HD_NEWN(a, int, to->ncols); /* at most one a column */
+    doc->fk_files[t] = HD_NEWN(a, struct fe_fk_files, decl->nfks);
+    memset(doc->column_files[t], -1, (size_t)to->ncols * sizeof **doc->column_files);
+    memset(doc->keyidx_files[t], -1, (size_t)to->ncols * sizeof **doc->keyidx_files);
+    memset(doc->fk_files[t], -1, (size_t)decl->nfks * sizeof **doc->fk_files);
+}
+
+/* The table whose segments are the last n that are stored. */
+static struct fe_table *join_stored(struct hd_arena *a, struct fe_catalog_doc *doc, const struct wr_whole *whole)
+{
+    struct fe_table *t = HD_NEW(a, struct fe_table);
+    int n = t->nsegments = whole->nsegments;
+    t->cut = whole->cut;
+    t->segments = hd_dup(a, doc->stored.tables + doc->stored.ntables - n, (size_t)n * sizeof *t->segments);
+    t->name = t->segments[0]->name;
+    for (int k = 0; k < n; k++) {
+        t->rows += t->segments[k]->rows;
+        t->segments[k]->whole = t;
+    }
+    copy_columns(a, &whole->decl->table, t);
+    return t;
 }
 
 static struct fe_catalog_doc *new_doc(struct rt_writer *w)
@@ -56,26 +93,20 @@ static struct fe_catalog_doc *new_doc(struct rt_writer *w)
     struct hd_arena *a = &w->arena;
     struct fe_catalog_doc *doc = HD_NEW(a, struct fe_catalog_doc);
     struct fe_catalog *cat = &doc->cat;
-    cat->ntables = w->ntables;
-    cat->tables = HD_NEWN(a, struct fe_table *, w->ntables);
+    cat->ntables = w->nwholes;
+    cat->tables = HD_NEWN(a, struct fe_table *, w->nwholes);
+    doc->stored.tables = HD_NEWN(a, struct fe_table *, w->ntables);
     doc->column_files = HD_NEWN(a, struct fe_column_files *, w->ntables);
     doc->keyidx_files = HD_NEWN(a, int *, w->ntables);
     doc->fk_files = HD_NEWN(a, struct fe_fk_files *, w->ntables);
-    for (int t = 0; t < w->ntables; t++) {
-        const struct fe_table *from = &w->tables[t].decl->table;
-        struct fe_table *to = cat->tables[t] = HD_NEW(a, struct fe_table);
-        to->name = hd_strdup(a, from->name);
-        to->rows = w->tables[t].ranges.n ? w->tables[t].ranges.v[0].to : 0;
-        copy_columns(a, from, to);
-        doc->column_files[t] = HD_NEWN(a, struct fe_column_files, to->ncols);
-        doc->keyidx_files[t] = HD_NEWN(a, int, to->ncols); /* at most one a column */
-        doc->fk_files[t] = HD_NEWN(a, struct fe_fk_files, from->nfks);
-        memset(doc->column_files[t], -1, (size_t)to->ncols * sizeof **doc->column_files);
-        memset(doc->keyidx_files[t], -1, (size_t)to->ncols * sizeof **doc->keyidx_files);
-        memset(doc->fk_files[t], -1, (size_t)from->nfks * sizeof **doc->fk_files);
+    for (int t = 0; t < w->nwholes; t++) {
+        const struct wr_whole *x = &w->wholes[t];
+        for (int k = 0; k < HD_MAX(x->nsegments, 1); k++)
+            add_stored(a, doc, &w->tables[doc->stored.ntables], x);
+        cat->tables[t] = x->nsegments ? join_stored(a, doc, x) : doc->stored.tables[doc->stored.ntables - 1];
     }
     for (int t = 0; t < w->ntables; t++)
-        copy_foreign_keys(a, cat, &w->tables[t].decl->table, cat->tables[t]);
+        copy_foreign_keys(a, cat, &w->tables[t].decl->table, doc->stored.tables[t]);
     return doc;
 }
 
@@ -91,13 +122,17 @@ static void part_name(char *out, size_t cap, const char *name, int number)
         snprintf(out, cap, "%s", name);
 }
 
+/* TABLE.COLUMN.PART, of a segment TABLE-NUMBER.COLUMN.PART. */
 static const char *file_name(char out[256], const struct seal *s, int t, int column, const char *part)
 {
     char table[80], name[80];
-    const struct fe_table *x = s->doc->cat.tables[t];
-    part_name(table, sizeof table, x->name, t);
+    const struct fe_table *x = s->doc->stored.tables[t];
+    part_name(table, sizeof table, x->name, s->w->tables[t].whole);
     part_name(name, sizeof name, x->cols[column].name, column);
-    snprintf(out, 256, "%s.%s.%s", table, name, part);
+    if (!x->whole)
+        snprintf(out, 256, "%s.%s.%s", table, name, part);
+    else
+        snprintf(out, 256, "%s-%d.%s.%s", table, fe_segment_number(x), name, part);
     return out;
 }
 
@@ -219,6 +254,12 @@ static int by_first_row(const void *a, const void *b)
     return (x->first_row > y->first_row) - (x->first_row < y->first_row);
 }
 
+static void sort_slices(struct wr_table *x)
+{
+    if (x->nslices)
+        qsort(x->slices, x->nslices, sizeof *x->slices, by_first_row);
+}
+
 static int index_blocks(struct seal_table *st, struct hd_err *err)
 {
     st->nblocks = rt_nblocks(st->table->rows);
@@ -247,17 +288,30 @@ static int map_staging(const struct seal *s, struct seal_table *st, struct hd_er
     return 0;
 }
 
-static int open_tables(struct seal *s, struct hd_err *err)
+static int complete_tables(struct seal *s, struct hd_err *err)
 {
     for (int t = 0; t < s->w->ntables; t++) {
         struct wr_table *x = &s->w->tables[t];
-        struct seal_table *st = &s->tables[t];
         pthread_mutex_lock(&x->mutex);
         int rc = check_complete(x, err);
         pthread_mutex_unlock(&x->mutex);
         HD_TRY(rc);
-        if (x->nslices)
-            qsort(x->slices, x->nslices, sizeof *x->slices, by_first_row);
+        sort_slices(x);
+    }
+    return 0;
+}
+
+static int open_tables(struct seal *s, struct hd_err *err)
+{
+    HD_TRY(complete_tables(s, err));
+    HD_TRY(wr_cut_tables(s->w, s->pool, err));
+    s->tables = hd_try_calloc((size_t)s->w->ntables, sizeof *s->tables);
+    if (!s->tables)
+        return HD_FAIL(err, RESOURCE, s->w->path, "out of memory");
+    for (int t = 0; t < s->w->ntables; t++) {
+        struct wr_table *x = &s->w->tables[t];
+        struct seal_table *st = &s->tables[t];
+        sort_slices(x);
         st->slices = x->slices;
         st->nslices = x->nslices;
         st->source = x;
@@ -265,7 +319,7 @@ static int open_tables(struct seal *s, struct hd_err *err)
     }
     s->doc = new_doc(s->w);
     for (int t = 0; t < s->w->ntables; t++) {
-        s->tables[t].table = s->doc->cat.tables[t];
+        s->tables[t].table = s->doc->stored.tables[t];
         s->ncolumns += s->tables[t].table->ncols;
         HD_TRY(index_blocks(&s->tables[t], err));
     }
@@ -460,7 +514,7 @@ static int run_phases(struct seal *s, struct rt_progress *progress, struct hd_er
     HD_TRY(map_columns(s, err));
     struct rt_derive_sink sink = {s, keep_key, keep_fk};
     p = part(progress, 0.4, 0.8);
-    HD_TRY(rt_derive(&s->doc->cat, s->pool, s->w->dir, &s->w->arena, &sink, &p, err));
+    HD_TRY(rt_derive(&s->doc->stored, s->pool, s->w->dir, &s->w->arena, &sink, &p, err));
     p = part(progress, 0.8, 0.85);
     return sum_files(s, &p, err);
 }
@@ -486,10 +540,10 @@ static void forget_addresses(struct fe_catalog *cat)
 static void release(struct seal *s)
 {
     if (s->doc)
-        forget_addresses(&s->doc->cat);
+        forget_addresses(&s->doc->stored);
     for (int i = 0; s->columns && i < s->ncolumns; i++)
         seal_release_column(&s->columns[i]);
-    for (int t = 0; t < s->w->ntables; t++) {
+    for (int t = 0; s->tables && t < s->w->ntables; t++) {
         for (int lane = 0; lane < WR_LANES; lane++)
             rt_map_release(&s->tables[t].staging[lane]);
         free(s->tables[t].block_slice);
@@ -509,9 +563,6 @@ int rt_writer_seal(struct rt_writer *w, struct rt_progress *progress, struct fe_
         return HD_FAIL(err, USER, w->path,
                        open == WR_POISONED ? "an earlier call failed: nothing to commit" : "committed already");
     struct seal s = {.w = w};
-    s.tables = hd_try_calloc((size_t)w->ntables, sizeof *s.tables);
-    if (!s.tables)
-        return HD_FAIL(err, RESOURCE, w->path, "out of memory");
     int rc = rt_pool_new(w->threads, &s.pool, err);
     if (rc == 0)
         rc = run_phases(&s, progress, err);

@@ -377,13 +377,13 @@ const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at)
     return s->image;
 }
 
-int rt_rows_check(const char *table, int64_t first_row, int64_t rows, struct hd_err *err)
+int rt_rows_check(const char *table, int64_t first_row, int64_t rows, int64_t most, struct hd_err *err)
 {
     if (first_row < 0 || rows < 0)
         return HD_FAIL(err, USER, table, "bad row range: first row %lld, %lld rows", (long long)first_row,
                        (long long)rows);
-    if (rows > FE_TABLE_MAX_ROWS || first_row > FE_TABLE_MAX_ROWS - rows)
-        return HD_FAIL(err, UNSUPPORTED, table, "more than %d rows in a table", FE_TABLE_MAX_ROWS);
+    if (rows > most || first_row > most - rows)
+        return HD_FAIL(err, UNSUPPORTED, table, "more than %lld rows in a table", (long long)most);
     return 0;
 }
 

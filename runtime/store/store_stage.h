@@ -97,8 +97,8 @@ size_t rt_stage_size(const struct rt_scratch *s);
 /* The image, its positions moved to where it will stand. Once per slice. */
 const void *rt_stage_image(struct rt_scratch *s, int ncols, uint64_t at);
 
-/* Whether a table may have rows [first_row, first_row + rows). */
-int rt_rows_check(const char *table, int64_t first_row, int64_t rows, struct hd_err *err);
+/* Whether a table of at most `most` rows may have rows [first_row, first_row + rows). */
+int rt_rows_check(const char *table, int64_t first_row, int64_t rows, int64_t most, struct hd_err *err);
 
 /* Blocks of a table with this many rows. */
 static inline int64_t rt_nblocks(int64_t rows)

@@ -57,16 +57,23 @@ void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane
     snprintf(out, RT_PATH_MAX, "%.*s/staging.%d.%d", RT_PATH_MAX - 64, w->dir, x->number, lane);
 }
 
-static void init_tables(struct rt_writer *w)
+void wr_table_init(struct wr_table *x, const struct fe_schema_table *decl, int number)
 {
-    for (int t = 0; t < w->ntables; t++) {
-        struct wr_table *x = &w->tables[t];
-        x->decl = &w->schema->tables[t];
-        x->number = t;
-        for (int lane = 0; lane < WR_LANES; lane++)
-            x->stages[lane].fd = -1;
-        pthread_mutex_init(&x->mutex, NULL);
-    }
+    x->decl = decl;
+    x->number = number;
+    for (int lane = 0; lane < WR_LANES; lane++)
+        x->stages[lane].fd = -1;
+    pthread_mutex_init(&x->mutex, NULL);
+}
+
+void wr_table_release(struct wr_table *x)
+{
+    for (int lane = 0; lane < WR_LANES; lane++)
+        if (x->stages[lane].fd >= 0)
+            close(x->stages[lane].fd);
+    rt_ranges_release(&x->ranges);
+    free(x->slices);
+    pthread_mutex_destroy(&x->mutex);
 }
 
 int rt_writer_new(const char *path, const struct fe_schema *schema, int threads, struct rt_writer **out,
@@ -88,7 +95,8 @@ int rt_writer_new(const char *path, const struct fe_schema *schema, int threads,
         return -1;
     }
     w->ntables = schema->ntables;
-    init_tables(w);
+    for (int t = 0; t < w->ntables; t++)
+        wr_table_init(&w->tables[t], &schema->tables[t], t);
     *out = w;
     return 0;
 }
@@ -97,15 +105,8 @@ void rt_writer_free(struct rt_writer *w)
 {
     if (!w)
         return;
-    for (int t = 0; t < w->ntables; t++) {
-        struct wr_table *x = &w->tables[t];
-        for (int lane = 0; lane < WR_LANES; lane++)
-            if (x->stages[lane].fd >= 0)
-                close(x->stages[lane].fd);
-        rt_ranges_release(&x->ranges);
-        free(x->slices);
-        pthread_mutex_destroy(&x->mutex);
-    }
+    for (int t = 0; t < w->ntables; t++)
+        wr_table_release(&w->tables[t]);
     for (size_t i = 0; i < w->nscratches; i++)
         rt_scratch_free(w->scratches[i].s);
     if (w->dir[0]) {
@@ -186,7 +187,7 @@ static void put_scratch(struct rt_writer *w, struct wr_scratch x)
 static int check_range(const struct wr_table *x, int64_t first_row, int64_t rows, struct hd_err *err)
 {
     const char *name = x->decl->table.name;
-    HD_TRY(rt_rows_check(name, first_row, rows, err));
+    HD_TRY(rt_rows_check(name, first_row, rows, FE_MAX_ROWS, err));
     if (x->decl->rows >= 0 && first_row + rows > x->decl->rows)
         return HD_FAIL(err, DATA, name, "rows %lld to %lld appended, declared are %lld", (long long)first_row + 1,
                        (long long)(first_row + rows), (long long)x->decl->rows);
@@ -206,12 +207,13 @@ static int open_staging(const struct rt_writer *w, struct wr_table *x, int lane,
     return stage->fd >= 0 ? 0 : HD_FAIL(err, IO, path, "cannot create: %s", strerror(errno));
 }
 
-static int claim(struct rt_writer *w, struct wr_table *x, int lane, int64_t from, int64_t to, struct hd_err *err)
+static int claim(struct rt_writer *w, struct wr_table *x, enum wr_state state, int lane, int64_t from, int64_t to,
+                 struct hd_err *err)
 {
     struct rt_range clash = {0, 0};
     pthread_mutex_lock(&x->mutex);
     int rc = -1;
-    if (atomic_load(&w->state) != WR_OPEN)
+    if (atomic_load(&w->state) != (int)state)
         HD_FAIL(err, USER, x->decl->table.name, "the writer takes no more rows");
     else if (open_staging(w, x, lane, err) == 0)
         rc = rt_ranges_add(&x->ranges, from, to, &clash);
@@ -300,11 +302,9 @@ static int plan_slices(struct slices *s, int64_t first_row, int64_t rows)
     return s->v ? 0 : -1;
 }
 
-int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t rows, const struct rt_row_source *source,
-                  struct hd_err *err)
+int wr_add(struct rt_writer *w, struct wr_table *x, enum wr_state state, int64_t first_row, int64_t rows,
+           const struct rt_row_source *source, struct hd_err *err)
 {
-    struct wr_table *x = &w->tables[table];
-    HD_TRY(check_range(x, first_row, rows, err));
     if (rows == 0)
         return 0;
     struct slices s = {0};
@@ -314,7 +314,7 @@ int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t row
             put_scratch(w, scratch);
         return HD_FAIL(err, RESOURCE, x->decl->table.name, "out of memory");
     }
-    int rc = claim(w, x, scratch.lane, first_row, first_row + rows, err);
+    int rc = claim(w, x, state, scratch.lane, first_row, first_row + rows, err);
     if (rc == 0) {
         bool staged = stage_rows(w, x, &scratch, first_row, source, &s, err) == 0;
         rc = settle(x, first_row, first_row + rows, &s, staged, err);
@@ -322,4 +322,11 @@ int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t row
     put_scratch(w, scratch);
     free(s.v);
     return rc;
+}
+
+int rt_writer_add(struct rt_writer *w, int table, int64_t first_row, int64_t rows, const struct rt_row_source *source,
+                  struct hd_err *err)
+{
+    HD_TRY(check_range(&w->tables[table], first_row, rows, err));
+    return wr_add(w, &w->tables[table], WR_OPEN, first_row, rows, source, err);
 }

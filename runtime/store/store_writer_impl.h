@@ -24,8 +24,17 @@ struct wr_table {
     struct rt_slice *slices;
     size_t nslices, cap;
     int in_flight;
-    int number;
+    int number; /* in the names of its staging files */
+    int whole; /* once all rows are there: of the schema's tables the one that it is, or a segment of; */
+    int64_t first_row; /* in that */
     struct wr_stage stages[WR_LANES];
+};
+
+/* A table of the schema, in what is stored. */
+struct wr_whole {
+    const struct fe_schema_table *decl;
+    int nsegments; /* 0: it is in one piece */
+    int cut; /* the column that it is cut by, -1 by the number of rows */
 };
 
 struct wr_scratch {
@@ -42,7 +51,9 @@ struct rt_writer {
     char dir[RT_PATH_MAX];  /* the temporary directory; "" when gone */
     int lock;               /* of that directory */
     int ntables;
-    struct wr_table *tables;
+    struct wr_table *tables; /* of the schema; once all rows are there, those that are stored */
+    int nwholes;
+    struct wr_whole *wholes; /* of the schema, once all rows are there; from the arena */
     _Atomic int state;
     pthread_mutex_t mutex; /* scratches */
     struct wr_scratch *scratches;
@@ -52,6 +63,11 @@ struct rt_writer {
     struct fe_catalog_doc *doc;
 };
 
+void wr_table_init(struct wr_table *x, const struct fe_schema_table *decl, int number);
+void wr_table_release(struct wr_table *x);
+/* As rt_writer_add, while the writer is in that state. */
+int wr_add(struct rt_writer *w, struct wr_table *x, enum wr_state state, int64_t first_row, int64_t rows,
+           const struct rt_row_source *source, struct hd_err *err);
 /* The path of a staging file. */
 void wr_stage_path(const struct rt_writer *w, const struct wr_table *x, int lane, char out[RT_PATH_MAX]);
 

@@ -8,7 +8,7 @@ static char *there_and_back(struct hd_arena *a, const char *text)
     struct hd_err err;
     hd_err_init(&err);
     FUZZ_CHECK(fe_catalog_read(a, text, "catalog.json", &doc, &err) == 0);
-    return fe_catalog_write(doc);
+    return fe_catalog_write(doc, false);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = fe_catalog_read(&a, text, "catalog.json", &doc, &err);
     fuzz_check_error(rc, &err, HD_ERR_CORRUPT);
     if (rc == 0) {
-        char *first = fe_catalog_write(doc), *second = there_and_back(&a, first);
+        char *first = fe_catalog_write(doc, false), *second = there_and_back(&a, first);
         FUZZ_CHECK(strcmp(first, second) == 0);
         free(first);
         free(second);

@@ -69,6 +69,32 @@ class Create(unittest.TestCase):
         types = next(iter(source.pieces()))[1]()[0].schema.types
         self.assertEqual([pa.types.is_dictionary(t) for t in types], [True, False])
 
+    def test_tables_of_segments(self):
+        from heddle import _fragments
+        city = pa.table({"id": list(range(100)), "name": [f"city {i % 9}" for i in range(100)]})
+        visit = pa.table({"city": [i // 4 for i in range(400)], "days": [i % 13 for i in range(400)]})
+        keys = dict(primary_keys={"city": "id"}, foreign_keys={"visit": {"city": "city"}})
+        heddle.create(self.db, {"city": city, "visit": visit}, segment_rows=150, **keys)
+        heddle.create(self.folder / "whole", {"city": city, "visit": visit}, **keys)
+        con, whole = heddle.connect(self.db), heddle.connect(self.folder / "whole")
+        table = next(t for t in con.catalog()["tables"] if t["name"] == "visit")
+        self.assertEqual((table["rows"], table["cut_by"], len(table["segments"])), (400, "city", 3))
+        self.assertEqual([c["name"] for c in table["columns"]], ["city", "days"])
+        self.assertEqual(table["columns"][0]["facts"]["distinct"], 100)
+        self.assertEqual((con.rows("visit"), con.schema("visit").names), (400, ["city", "days"]))
+        plan = {"heddle": 1, "root": {"op": "sort", "keys": ["name"], "input": {
+            "op": "aggregate", "keys": ["name"], "aggs": [{"fn": "sum", "arg": "days * f", "as": "s"}], "input": {
+                "op": "join", "kind": "inner", "on": [["name", "n"]], "right": {"op": "scan", "table": "factor"}, "left": {
+                    "op": "join", "kind": "inner", "on": [["city", "id"]], "left": {"op": "scan", "table": "visit"},
+                    "right": {"op": "scan", "table": "city"}}}}}}
+        for c in con, whole:
+            c.register("factor", {"n": [f"city {i}" for i in range(9)], "f": list(range(9))})
+        want = whole.run(plan).arrow()
+        self.assertEqual(con.run(plan).arrow(), want)
+        document = con.prepare(plan).fragments(2)  # each of them over segments
+        self.assertEqual(_fragments.run_here(con, document).to_pydict(), want.to_pydict())
+        self.assertTrue(con.explain(plan, "devices").startswith("1 of 1: tables of 3 segments"))
+
     def test_keys_are_kept_and_checked(self):
         city = pa.table({"id": [1, 2], "name": ["Ulm", "Jena"]})
         visit = pa.table({"id": [1, 2, 3], "city": [2, 2, 1]})

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Random plans of tests/diff, cut for several workers, give the rows of the plan in one piece, or its error.
+"""Random plans of tests/diff, cut for several workers, give the rows of the plan in one piece, or its error; and so they do
+over tables of small segments.
 
-    random_plans.py --heddle BIN [--seed N] [--count N] [--workers 2,3]
+    random_plans.py --heddle BIN [--seed N] [--count N] [--workers 2,3] [--segment-rows N]
 
 Case n depends on n alone: `--seed n --count 1` replays it. --seed commit: drawn from the commit.
 """
@@ -48,7 +49,14 @@ def any_rows(op):
     return free or any(map(any_rows, op.values()))
 
 
-def check(con, case, workers, total):
+def compare(plan, want, got):
+    """What is wrong, or None."""
+    if isinstance(want, heddle.Error) or isinstance(got, heddle.Error):
+        return None if type(want) is type(got) else f"{want!r} and {got!r}"
+    return differences(plan, want, got)
+
+
+def check(con, segmented, case, workers, total):
     """What is wrong, or None."""
     try:
         statement = con.prepare(case.plan)
@@ -64,25 +72,25 @@ def check(con, case, workers, total):
         return None
     for n in workers:
         document = statement.fragments(n, case.params)
-        got = outcome(lambda: fragments.run_here(con, document))
-        if isinstance(want, heddle.Error) != isinstance(got, heddle.Error):
-            wrong = f"{want!r} and {got!r}"
-        elif isinstance(want, heddle.Error):
-            wrong = None if type(want) is type(got) else f"{want!r} and {got!r}"
-        else:
-            wrong = differences(case.plan, want, got)
+        wrong = compare(case.plan, want, outcome(lambda: fragments.run_here(con, document)))
         if wrong:
             return f"{n} workers: {wrong}"
         total["fragments"] += len(document["fragments"])
+    over = segmented.prepare(case.plan)
+    wrong = compare(case.plan, want, outcome(lambda: over.run(case.params).arrow()))
+    if wrong:
+        return f"segments: {wrong}"
+    total["over segments"] += "segments" in str(outcome(lambda: over.explain("devices")))
     total["errors" if isinstance(want, heddle.Error) else "plans"] += 1
     return None
 
 
-def load(program, tables, home):
-    dataset.write_files(tables, home)
-    subprocess.run([program, "load", "--schema", f"{home}/schema.json", "--from", f"{home}/data", "--out", f"{home}/db"],
-                   check=True, capture_output=True)
-    return heddle.connect(f"{home}/db", threads=2)
+def load(program, home, name, **more):
+    path = pathlib.Path(home) / f"{name}.json"
+    path.write_text(json.dumps({**json.loads((pathlib.Path(home) / "schema.json").read_text()), **more}))
+    subprocess.run([program, "load", "--schema", path, "--from", f"{home}/data", "--out", f"{home}/{name}"], check=True,
+                   capture_output=True)
+    return heddle.connect(f"{home}/{name}", threads=2)
 
 
 def main():
@@ -91,22 +99,26 @@ def main():
     ap.add_argument("--seed", default="1")
     ap.add_argument("--count", type=int, default=50)
     ap.add_argument("--workers", default="2,3")
+    ap.add_argument("--segment-rows", type=int, default=150)
     ap.add_argument("--verbose", action="store_true", help="print each plan before it runs")
     args = ap.parse_args()
     workers, failed, total = [int(n) for n in args.workers.split(",")], 0, collections.Counter()
     for number, numbers in cases.groups(seed(args.seed), args.count):
         db = cases.Database(number)
         with tempfile.TemporaryDirectory() as home:
-            con = load(args.heddle, db.tables, home)
+            dataset.write_files(db.tables, home)
+            con = load(args.heddle, home, "whole")
+            segmented = load(args.heddle, home, "segmented", segment_rows=args.segment_rows)
             for n in numbers:
                 case = db.case(n)
                 if args.verbose:
                     print(n, json.dumps(case.plan), flush=True)
-                wrong = check(con, case, workers, total)
+                wrong = check(con, segmented, case, workers, total)
                 if wrong:
                     failed += 1
                     print(f"FAIL {n}: {wrong[:600]}\n{json.dumps(case.plan)[:3000]}", flush=True)
             con.close()
+            segmented.close()
         db.close()
     total["failed"] = failed
     print(", ".join(f"{n} {what}" for what, n in sorted(total.items())))

@@ -256,7 +256,10 @@ static void too_many_rows_are_refused(void **state)
 {
     heddle_error *e = NULL;
     heddle_writer *w = fx_writer(*state, one_int);
-    fx_expect(append(w, (int64_t)INT32_MAX - 1, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t", "more than 2147483647 rows");
+    fx_expect(append(w, ((int64_t)1 << 44) - 1, 2, &e), &e, HEDDLE_ERROR_UNSUPPORTED, "t",
+              "more than 17592186044416 rows");
+    fx_ok(append(w, (int64_t)INT32_MAX - 1, 2, &e), &e); /* they would be in a second segment */
+    fx_expect(heddle_writer_commit(w, NULL, NULL, &e), &e, HEDDLE_ERROR_DATA, "t", "rows 1 to 2147483646 are missing");
     heddle_writer_free(w);
 }
 

@@ -21,7 +21,6 @@ SYMBOLS = {
     "profile_npages": "written by templates/embed.cmake, which counts what it embeds",
     "hd_fault_arm": "tests let a call of the system fail",
     "hd_fault_calls": "tests count calls of the system",
-    "rt_result_rows": "tests look at rows before they become Arrow data",
     "hdr_needle": "tests search without a LIKE around it",
     "hdr_find": "the same",
     "rt_code_cache_dir": "tests damage the cache's files",

@@ -49,15 +49,48 @@ static struct fe_catalog_doc *must_read_catalog(struct fixture *f, const char *j
     return doc;
 }
 
+/* Of tables in one piece, and with tables of segments. */
+static const char *const catalogs[] = {"tests/unit/frontend/stored.json", "tests/unit/frontend/segments.json"};
+
 static void catalog_goes_there_and_back(void **state)
 {
-    char *json = read_source_file("tests/unit/frontend/stored.json");
-    char *first = fe_catalog_write(must_read_catalog(*state, json));
-    char *second = fe_catalog_write(must_read_catalog(*state, first));
-    assert_string_equal(first, second);
-    check_golden("tests/unit/frontend/stored.json", first);
-    free(first);
-    free(second);
+    for (size_t i = 0; i < HD_COUNT(catalogs); i++) {
+        char *json = read_source_file(catalogs[i]);
+        char *first = fe_catalog_write(must_read_catalog(*state, json), false);
+        char *second = fe_catalog_write(must_read_catalog(*state, first), false);
+        assert_string_equal(first, second);
+        check_golden(catalogs[i], first);
+        free(first);
+        free(second);
+        free(json);
+    }
+}
+
+static void segments_come_to_a_table(void **state)
+{
+    char *json = read_source_file(catalogs[1]);
+    struct fe_catalog_doc *doc = must_read_catalog(*state, json);
+    const struct fe_table *parent = doc->cat.tables[0], *child = doc->cat.tables[1], *heap = doc->cat.tables[2];
+    assert_int_equal(doc->cat.ntables, 4);
+    assert_int_equal(doc->stored.ntables, 10);
+    assert_ptr_equal(doc->stored.tables[9], doc->cat.tables[3]);
+    assert_int_equal(parent->nsegments, 3);
+    assert_int_equal(parent->rows, 5);
+    assert_int_equal(parent->segments[2]->first_row, 4);
+    const struct fe_facts *id = &parent->cols[0].facts, *of = &child->cols[0].facts, *x = &child->cols[2].facts;
+    assert_true(id->unique && id->sorted && id->clustered && id->dense && id->distinct_exact);
+    assert_true(id->has_range && id->min == 1 && id->max == 8 && id->distinct == 5);
+    assert_true(of->sorted && !of->unique && of->distinct == 5 && of->max_mult == 2);
+    assert_true(x->nulls == 1 && x->min == 3 && x->max == 9 && !x->sorted && x->max_mult == -1);
+    assert_int_equal(parent->cols[1].storage, FE_STORE_TEXT); /* each segment has its own dictionary */
+    assert_false(parent->cols[1].facts.has_range);
+    assert_true(child->pk_sorted);
+    assert_ptr_equal(child->fks[0].parent, parent);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(child->segments[i]->fks[0].parent, parent->segments[i]);
+        assert_ptr_equal(heap->segments[i]->fks[0].parent, parent);
+        assert_ptr_equal(heap->segments[i]->whole, heap);
+    }
     free(json);
 }
 
@@ -105,13 +138,13 @@ static char *replace(const char *text, const char *from, const char *to)
 }
 
 /* What is replaced in the catalog, and what is said then. */
-static const struct {
+static const struct damage {
     const char *from, *to, *path, *message;
 } damages[] = {
     {"\"heddle_catalog\": 1", "\"heddle_catalog\": 2", "$.heddle_catalog",
      "expected catalog format version 1, found 2"},
     {"\"rows\": 100,", "\"rows\": -1,", "$.tables[0].rows",
-     "expected an integer from 0 to 17592186044416, found the number -1"},
+     "expected an integer from 0 to 2147483647, found the number -1"},
     {"\"rows\": 100,", "\"rows\": 101,", "$.tables[0].columns[0].data.size", "expected 101 bytes, found 100"},
     {"\"type\": \"int32\"", "\"type\": \"int33\"", "$.tables[0].columns[0].type",
      "expected a type (bool, int32, int64, decimal(p,s), float32, float64, date, timestamp, time, "
@@ -167,28 +200,49 @@ static const struct {
      "storage, width, facts, data, valid, bits, base, factor"},
 };
 
-static void damage_is_told_with_its_place(void **state)
+/* The same of segments. */
+static const struct damage damages_of_segments[] = {
+    {"\"rows\": 5", "\"rows\": 6", "$.tables[0]", "6 rows, those of the segments are 5"},
+    {"\"cut_by\": \"id\"", "\"cut_by\": \"ix\"", "$.tables[0].cut_by", "table \"parent\" has no column \"ix\""},
+    {"\"cut_by\": \"id\"", "\"cut_by\": \"name\"", "$.tables[0]",
+     "segment 0: column \"name\" has no range of its own, by which the table is cut"},
+    {"\"min\": \"3\", \"max\": \"5\"", "\"min\": \"2\", \"max\": \"5\"", "$.tables[0].segments[1].key_indexes[0]",
+     "\"min\" and \"range\" differ from the facts of column \"id\""},
+    {"{\"rows\": 2,", "{\"rows\": 3000000000,", "$.tables[0].segments[0].rows",
+     "expected an integer from 0 to 2147483647, found the number 3000000000"},
+    {"\"type\": \"string\"", "\"type\": \"binary\"", "$.tables[0].segments[1]",
+     "columns or keys are not declared as those of the first segment"},
+    {"\"columns\": [\"of\"], \"table\": \"parent\"", "\"columns\": [\"n\"], \"table\": \"parent\"",
+     "$.tables[1].segments[0].foreign_keys[0].index",
+     "a key to a table of segments that is cut otherwise has no index"},
+};
+
+static void check_damages(struct fixture *f, const char *file, const struct damage *d, size_t n)
 {
-    struct fixture *f = *state;
-    char *json = read_source_file("tests/unit/frontend/stored.json");
-    for (size_t i = 0; i < HD_COUNT(damages); i++) {
-        char path[256], *bad = replace(json, damages[i].from, damages[i].to);
+    char *json = read_source_file(file);
+    for (size_t i = 0; i < n; i++) {
+        char path[256], *bad = replace(json, d[i].from, d[i].to);
         struct fe_catalog_doc *doc = NULL;
         hd_err_release(&f->err);
         if (fe_catalog_read(&f->arena, bad, "db/catalog.json", &doc, &f->err) == 0)
-            fail_msg("accepted: %s", damages[i].to);
-        snprintf(path, sizeof path, "db/catalog.json:%s", damages[i].path);
-        assert_error(f, CORRUPT, path, damages[i].message);
+            fail_msg("accepted: %s", d[i].to);
+        snprintf(path, sizeof path, "db/catalog.json:%s", d[i].path);
+        assert_error(f, CORRUPT, path, d[i].message);
         free(bad);
     }
     free(json);
 }
 
-/* A flipped bit anywhere is either noticed or harmless: the answer must not be a crash. */
-static void flipped_bits_never_crash(void **state)
+static void damage_is_told_with_its_place(void **state)
 {
-    struct fixture *f = *state;
-    char *json = read_source_file("tests/unit/frontend/stored.json");
+    check_damages(*state, catalogs[0], damages, HD_COUNT(damages));
+    check_damages(*state, catalogs[1], damages_of_segments, HD_COUNT(damages_of_segments));
+}
+
+/* A flipped bit anywhere is either noticed or harmless: the answer must not be a crash. */
+static void flip_bits(struct fixture *f, const char *file)
+{
+    char *json = read_source_file(file);
     int refused = 0, accepted = 0;
     for (size_t i = 0; json[i]; i++)
         for (int bit = 0; bit < 8; bit += 3) {
@@ -201,7 +255,7 @@ static void flipped_bits_never_crash(void **state)
                 assert_int_equal(f->err.class, HD_ERR_CORRUPT);
                 refused++;
             } else if (json[i]) {
-                free(fe_catalog_write(doc));
+                free(fe_catalog_write(doc, false));
                 accepted++;
             }
             json[i] = old;
@@ -212,10 +266,15 @@ static void flipped_bits_never_crash(void **state)
     free(json);
 }
 
-static void cut_catalogs_are_refused(void **state)
+static void flipped_bits_never_crash(void **state)
 {
-    struct fixture *f = *state;
-    char *json = read_source_file("tests/unit/frontend/stored.json");
+    for (size_t i = 0; i < HD_COUNT(catalogs); i++)
+        flip_bits(*state, catalogs[i]);
+}
+
+static void cut(struct fixture *f, const char *file)
+{
+    char *json = read_source_file(file);
     for (size_t n = strlen(json) - 2; n > 0; n -= n > 97 ? 97 : n) {
         struct fe_catalog_doc *doc = NULL;
         json[n] = 0;
@@ -224,6 +283,12 @@ static void cut_catalogs_are_refused(void **state)
         assert_int_equal(f->err.class, HD_ERR_CORRUPT);
     }
     free(json);
+}
+
+static void cut_catalogs_are_refused(void **state)
+{
+    for (size_t i = 0; i < HD_COUNT(catalogs); i++)
+        cut(*state, catalogs[i]);
 }
 
 /* ---- schema --------------------------------------------------------------------------- */
@@ -319,16 +384,29 @@ static void bad_schemas_are_refused(void **state)
     }
 }
 
-/* Before any of its rows is written. */
-static void too_many_declared_rows_are_refused(void **state)
+static void schema_says_how_large_segments_are(void **state)
 {
-    static const char json[] = "{\"tables\":[{\"name\":\"t\",\"rows\":2147483648,"
+    static const char json[] = "{\"segment_rows\": %s, \"tables\":[{\"name\":\"t\",\"rows\":%s,"
                                "\"columns\":[{\"name\":\"a\",\"type\":\"int32\"}]}]}";
+    static const struct {
+        const char *segment_rows, *rows, *path, *message;
+    } bad[] = {
+        {"0", "5", "$.segment_rows", "expected an integer from 1 to 2147483647, found the number 0"},
+        {"2147483648", "5", "$.segment_rows", "expected an integer from 1 to 2147483647, found the number 2147483648"},
+        {"7", "17592186044417", "$.tables[0].rows",
+         "expected an integer from 0 to 17592186044416, found the number 17592186044417"}};
     struct fixture *f = *state;
     struct fe_schema *s = NULL;
     hd_err_release(&f->err);
-    assert_int_equal(fe_schema_read(&f->arena, json, &s, &f->err), -1);
-    assert_error(f, UNSUPPORTED, "$.tables[0]", "table \"t\" has 2147483648 rows; at most 2147483647 are supported");
+    assert_int_equal(fe_schema_read(&f->arena, hd_asprintf(&f->arena, json, "1000", "6000000000"), &s, &f->err), 0);
+    assert_int_equal(s->segment_rows, 1000);
+    assert_int_equal(s->tables[0].rows, INT64_C(6000000000));
+    for (size_t i = 0; i < HD_COUNT(bad); i++) {
+        hd_err_release(&f->err);
+        assert_int_equal(
+            fe_schema_read(&f->arena, hd_asprintf(&f->arena, json, bad[i].segment_rows, bad[i].rows), &s, &f->err), -1);
+        assert_error(f, USER, bad[i].path, bad[i].message);
+    }
 }
 
 int main(void)
@@ -337,13 +415,14 @@ int main(void)
         cmocka_unit_test(dictionary_lookup_gives_lower_bound),
         cmocka_unit_test(names_are_case_sensitive),
         cmocka_unit_test(catalog_goes_there_and_back),
+        cmocka_unit_test(segments_come_to_a_table),
         cmocka_unit_test(catalog_is_read_in_full),
         cmocka_unit_test(damage_is_told_with_its_place),
         cmocka_unit_test(flipped_bits_never_crash),
         cmocka_unit_test(cut_catalogs_are_refused),
         cmocka_unit_test(schema_has_defaults),
         cmocka_unit_test(bad_schemas_are_refused),
-        cmocka_unit_test(too_many_declared_rows_are_refused),
+        cmocka_unit_test(schema_says_how_large_segments_are),
     };
     return cmocka_run_group_tests_name("frontend_catalog", tests, fixture_setup, fixture_teardown);
 }

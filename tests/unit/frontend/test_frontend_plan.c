@@ -254,21 +254,6 @@ static void bad_values_are_refused(void **state)
 
 /* ---- limits --------------------------------------------------------------------------- */
 
-static void tables_of_too_many_rows_are_refused(void **state)
-{
-    static const char plan[] = "{\"heddle\":1,\"root\":{\"op\":\"scan\",\"table\":\"region\"}}";
-    struct fixture *f = *state;
-    struct fe_table *region = f->cat.tables[0];
-    int64_t rows = region->rows;
-    region->rows = INT32_MAX;
-    must_read(f, plan);
-    region->rows = (int64_t)INT32_MAX + 1;
-    must_refuse(f, plan);
-    region->rows = rows;
-    assert_error(f, UNSUPPORTED, "$.root.table",
-                 "table \"region\" has 2147483648 rows; at most 2147483647 are supported");
-}
-
 static void deep_plans_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -315,7 +300,6 @@ int main(void)
         cmocka_unit_test(lists_are_bound_from_json),
         cmocka_unit_test(bad_values_are_refused),
         cmocka_unit_test(constants_are_bound),
-        cmocka_unit_test(tables_of_too_many_rows_are_refused),
         cmocka_unit_test(deep_plans_are_refused),
         cmocka_unit_test(doubling_columns_are_refused),
     };
