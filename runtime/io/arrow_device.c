@@ -34,7 +34,8 @@ struct copy {
     const struct ArrowSchema *s;
     const struct ArrowArray *from;
     enum rt_arrow_format format;
-    int64_t begin, end, offset; /* of the buffers: elements, from whole bytes of bits on; of begin: where the rows are */
+    int64_t begin, end,
+        offset; /* of the buffers: elements, from whole bytes of bits on; of begin: where the rows are */
     struct fetched *f;
 };
 
@@ -242,11 +243,8 @@ static int make_batch(struct entries *e, const struct ArrowArray *dictionary, st
     for (int64_t i = 0; i < n; i++)
         b->numbers[i] = (int32_t)i;
     b->buffers[1] = b->numbers;
-    b->indices = (struct ArrowArray){.length = n,
-                                     .n_buffers = 2,
-                                     .buffers = b->buffers,
-                                     .dictionary = &b->entries,
-                                     .release = keep_array};
+    b->indices = (struct ArrowArray){
+        .length = n, .n_buffers = 2, .buffers = b->buffers, .dictionary = &b->entries, .release = keep_array};
     b->child = &b->indices;
     *out = (struct ArrowArray){.length = n,
                                .n_buffers = 1,

@@ -57,8 +57,8 @@ struct rt_device_memory {
     void *self;
     /* from: of the device; where that has no such memory, of the host. */
     int (*read)(void *self, void *to, const void *from, size_t n, struct hd_err *err);
-    /* Of all such columns of a table at once, of that many chunks; rows: of all. One that is bad is the last. */
-    int (*convert)(void *self, struct rt_device_column *c, int n, int nchunks, int64_t rows, struct hd_err *err);
+    /* Of all such columns of a table at once; chunks have at least a row, and `rows` in all. One that is bad is the last. */
+    int (*convert)(void *self, struct rt_device_column *c, int n, int64_t rows, struct hd_err *err);
     void (*release)(void *self); /* once nobody reads what was converted */
 };
 

@@ -146,7 +146,7 @@ bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 
 bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
 {
-    i64 v;
+    i64 v = 0;
     bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
     bool whole = hdd_arrow_unit(f, narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i), &v);
     *out = v;

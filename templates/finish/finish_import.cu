@@ -67,7 +67,7 @@ HDD_IMPORT(HALF)
 
 HDD_IMPORT(UNIT32)
 {
-    i64 x;
+    i64 x = 0;
     const bool ok = hdd_arrow_unit(at.format, hdd_import_load<i32>(at), &x);
     v = x;
     return ok;
@@ -75,7 +75,7 @@ HDD_IMPORT(UNIT32)
 
 HDD_IMPORT(UNIT64)
 {
-    i64 x;
+    i64 x = 0;
     const bool ok = hdd_arrow_unit(at.format, hdd_import_load<i64>(at), &x);
     v = x;
     return ok;
@@ -108,8 +108,7 @@ HDD_DEVICE bool hdd_import_value(const hdd_import_place &at, i128 &v)
     v = 0;
     switch ((hdd_arrow_format)at.format) {
 #define X(id, bytes, layout, value) \
-    case HDD_ARROW_##id: \
-        return hdd_import_##value(at, v);
+    case HDD_ARROW_##id: return hdd_import_##value(at, v);
         HDD_ARROW_FORMATS(X)
 #undef X
     case HDD_ARROW_FORMAT_COUNT: break;
