@@ -143,6 +143,7 @@ HDD_DEVICE void hdd_import_put(const hdd_import_args &p, u64 row, i128 v)
 {
     switch (p.width) {
     case 1: hdd_at<u8>(p.to)[row] = (u8)v; break;
+    case 2: hdd_at<u16>(p.to)[row] = (u16)v; break;
     case 4: hdd_at<u32>(p.to)[row] = (u32)v; break;
     case 8: hdd_at<u64>(p.to)[row] = (u64)v; break;
     default: hdd_at<i128>(p.to)[row] = v; break;
