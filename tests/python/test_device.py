@@ -1,4 +1,4 @@
-"""Arrow's PyCapsule interface of devices, here of the host: a GPU's memory is in tests/simt/test_arrow_import.c and
+"""Arrow's PyCapsule interface of devices, here of the host: a GPU's memory is in tests/simt/test_arrow_layouts.c and
 tests/gpu/device.py.
 """
 import ctypes
@@ -41,6 +41,23 @@ class Registering(unittest.TestCase):
         self.assertEqual(self.con.run(SCAN).fetchall(), self.rows)
         self.assertIn("distinct", str(facts))
 
+    def test_streams_of_the_host(self):
+        table = pa.Table.from_batches([self.batch, self.batch.slice(1)])
+        stream = table.to_reader()
+        self.con.register("t", only("__arrow_c_device_stream__", stream.__arrow_c_device_stream__))
+        self.assertEqual(self.con.run(SCAN).fetchall(), self.rows + self.rows[1:])
+        self.con.register("t", only("__arrow_c_device_stream__", table.slice(0, 0).to_reader().__arrow_c_device_stream__))
+        self.assertEqual(self.con.rows("t"), 0)
+
+    def test_streams_that_fail(self):
+        def batches():
+            yield self.batch
+            raise ValueError("no more")
+        reader = pa.RecordBatchReader.from_batches(self.batch.schema, batches())
+        with self.assertRaisesRegex(heddle.DataError, "the Arrow stream failed: .*no more"):
+            self.con.register("t", only("__arrow_c_device_stream__", reader.__arrow_c_device_stream__))
+        self.assertEqual(self.con.tables(), [])
+
     def test_replaces(self):
         self.con.register("t", {"a": [1]})
         array = only("__arrow_c_device_array__", self.batch.__arrow_c_device_array__)
@@ -79,6 +96,30 @@ class Results(unittest.TestCase):
         self.assertEqual(batch.sort_by("a").column(1)[99_999].as_py(), "n99999")
         with self.assertRaisesRegex(heddle.UserError, "taken before"):
             pa.record_batch(r)
+
+    def test_as_a_stream(self):
+        capsule = self.con.prepare(SCAN).run_on_device().__arrow_c_device_stream__()
+        table = pa.RecordBatchReader._import_from_c_device_capsule(capsule).read_all()
+        self.assertEqual(table.num_rows, 100_000)
+        self.assertGreater(len(table.to_batches()), 1)
+
+    def test_streams_hold_what_they_need(self):
+        r = self.con.prepare(SCAN).run_on_device()
+        keeper = unittest.mock.Mock()
+        gone = weakref.ref(keeper)
+        capsule = _device._capsule(_device._holding(r._take(), keeper), _device.STREAM)
+        del keeper
+        reader = pa.RecordBatchReader._import_from_c_device_capsule(capsule)
+        del capsule
+        first = reader.read_next_batch()
+        del reader
+        gc.collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(first.num_columns, 2)
+        del first
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertEqual((_device._streams, _device._held), ({}, {}))
 
     def test_no_rows(self):
         r = self.con.prepare({"heddle": 1, "root": {"op": "scan", "table": "t", "filter": "a < 0"}}).run_on_device()
