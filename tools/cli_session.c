@@ -16,7 +16,7 @@ int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_
     heddle_options o;
     heddle_error *e = NULL;
     heddle_options_init(&o);
-#define SET_CONTEXT(member, kind, cli)   o.member = VALUE_##kind(CLI_##cli);
+#define SET_CONTEXT(member, kind, cli) o.member = VALUE_##kind(CLI_##cli);
 #define SET_STATEMENT(member, kind, cli)
 #define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, cli)
 #define T_OPTION_ADBC(of, id, name, member, kind, standard)
@@ -60,7 +60,7 @@ void cli_statement_options(const struct cli_args *a, heddle_statement_options *o
 {
     heddle_statement_options_init(o);
 #define SET_CONTEXT(member, kind, cli)
-#define SET_STATEMENT(member, kind, cli) o->member = VALUE_##kind(CLI_##cli);
+#define SET_STATEMENT(member, kind, cli)                    o->member = VALUE_##kind(CLI_##cli);
 #define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, cli)
 #define T_OPTION_ADBC(of, id, name, member, kind, standard)
 #include "api/options.def"

@@ -15,10 +15,13 @@ static const struct {
     const char *text; /* NULL: the library's version */
     int64_t number;
 } facts[] = {
-    {ADBC_INFO_VENDOR_NAME, TEXT, "Heddle", 0},  {ADBC_INFO_VENDOR_VERSION, TEXT, NULL, 0},
+    {ADBC_INFO_VENDOR_NAME, TEXT, "Heddle", 0},
+    {ADBC_INFO_VENDOR_VERSION, TEXT, NULL, 0},
     {ADBC_INFO_VENDOR_SQL, BOOL, NULL, 0}, /* unless there is a translator */
-    {ADBC_INFO_VENDOR_SUBSTRAIT, BOOL, NULL, 1}, {ADBC_INFO_DRIVER_NAME, TEXT, "ADBC driver of Heddle", 0},
-    {ADBC_INFO_DRIVER_VERSION, TEXT, NULL, 0},   {ADBC_INFO_DRIVER_ADBC_VERSION, NUMBER, NULL, ADBC_VERSION_1_1_0},
+    {ADBC_INFO_VENDOR_SUBSTRAIT, BOOL, NULL, 1},
+    {ADBC_INFO_DRIVER_NAME, TEXT, "ADBC driver of Heddle", 0},
+    {ADBC_INFO_DRIVER_VERSION, TEXT, NULL, 0},
+    {ADBC_INFO_DRIVER_ADBC_VERSION, NUMBER, NULL, ADBC_VERSION_1_1_0},
     {INFO_CONTEXT, TEXT, NULL, 0},
 };
 

@@ -1,7 +1,5 @@
 #include "runtime/io/arrow_format.h"
 
-#include "templates/host.h"
-
 #include "templates/arrow_value.cuh"
 
 enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f)
