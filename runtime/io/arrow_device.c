@@ -279,8 +279,9 @@ static void entries_release(struct ArrowArrayStream *s)
 int rt_device_entries(const struct rt_device_memory *m, const char *table, const struct ArrowSchema *schema, int c,
                       const struct ArrowArray *batches, int nbatches, struct rt_memtable **out, struct hd_err *err)
 {
-    struct hd_err why;
+    struct hd_err why, failed;
     hd_err_init(&why);
+    hd_err_init(&failed);
     struct entries e = {.m = m, .batches = batches, .c = c, .nbatches = nbatches, .err = &why};
     const struct ArrowSchema *column = schema->children[c];
     e.entry = (struct ArrowSchema){
@@ -294,7 +295,11 @@ int rt_device_entries(const struct rt_device_memory *m, const char *table, const
     e.all = (struct ArrowSchema){
         .format = "+s", .name = "", .n_children = 1, .children = &e.column, .release = keep_schema};
     struct ArrowArrayStream stream = {entries_schema, entries_next, entries_error, entries_release, &e};
-    int rc = rt_memtable_new(table, &stream, false, 1, out, err);
+    int rc = rt_memtable_new(table, &stream, false, 1, out, &failed);
+    const struct hd_err *cause = why.class != HD_ERR_NONE ? &why : &failed; /* why the stream failed, if it did */
+    if (rc != 0)
+        hd_err_set(err, cause->class, cause->file, cause->line, table, "%s", cause->message);
+    hd_err_release(&failed);
     hd_err_release(&why);
     return rc;
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "include/heddle.h"
+#include "runtime/base/fault.h"
+#include "tests/simt/arrow_cases.h"
 #include "tests/simt/check.h"
 #include "tests/simt/sim_device.h"
 
@@ -40,153 +42,7 @@ static void *lend(size_t n)
     return p;
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
-
-typedef __int128 i128;
-static uint64_t mix(uint64_t v)
-{
-    v = (v + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    return v ^ v >> 29;
-}
-
-static i128 any_integer(int64_t i, int bits)
-{
-    return (i128)((int64_t)mix((uint64_t)i) >> (64 - bits));
-}
-
-static i128 unsigned_integer(int64_t i, int bits)
-{
-    return (i128)(mix((uint64_t)i) >> (64 - bits));
-}
-
-static i128 small(int64_t i, int64_t max)
-{
-    return (i128)(int64_t)(mix((uint64_t)i) % (uint64_t)(2 * max + 1)) - max;
-}
-
-static i128 positive(int64_t i, int64_t max)
-{
-    return (i128)(int64_t)(mix((uint64_t)i) % (uint64_t)max);
-}
-
-static i128 half(int64_t i, int64_t ignored)
-{
-    (void)ignored;
-    return (i128)(mix((uint64_t)i) % 0x7c00); /* every finite one from 0 on */
-}
-
-static i128 f32_bits(int64_t i, int64_t ignored)
-{
-    uint32_t bits;
-    float v = (float)(i * 7 + ignored) / 4;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static i128 f64_bits(int64_t i, int64_t ignored)
-{
-    uint64_t bits;
-    double v = (double)(i * 7 + ignored) / 3;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static i128 any(int64_t i, int64_t bits)
-{
-    return any_integer(i, (int)bits);
-}
-
-static i128 no_sign(int64_t i, int64_t bits)
-{
-    return unsigned_integer(i, (int)bits);
-}
-
-static i128 days(int64_t i, int64_t unit)
-{
-    return small(i, 10000) * unit;
-}
-
-static i128 day_nanos(int64_t i, int64_t max)
-{
-    return positive(i, max) * 1000;
-}
-
-static i128 large(int64_t i, int64_t max)
-{
-    return small(i, max) * INT64_C(1000000000000);
-}
-
-/* Microseconds of an interval go up to those of 64 bits of nanoseconds. */
-static i128 month_day_nanos(int64_t i, int64_t max)
-{
-    uint64_t parts = (uint32_t)small(i, max) | (uint64_t)(uint32_t)small(i + 1, max) << 32;
-    return (i128)((unsigned __int128)(uint64_t)(small(i + 2, 1 << 30) * 1000) << 64 | parts);
-}
-
-static i128 day_millis(int64_t i, int64_t max)
-{
-    return (i128)((uint32_t)small(i, max) | (uint64_t)(uint32_t)small(i + 1, max) << 32);
-}
-
-enum layout { BITS, WORDS, OFFSETS, VIEWS, FIXED, NOTHING };
-
-static const struct layout_case {
-    const char *format;
-    enum layout layout;
-    int width; /* bytes of a value, of an offset */
-    i128 (*value)(int64_t i, int64_t n);
-    int64_t n;
-    i128 bad; /* a value that is none; 0: there is no such */
-    const char *index; /* format of a dictionary's indices; NULL: none */
-} cases[] = {
-    {"b", BITS, 0, positive, 2, 0, NULL},
-    {"c", WORDS, 1, any, 8, 0, NULL},
-    {"C", WORDS, 1, no_sign, 8, 0, NULL},
-    {"s", WORDS, 2, any, 16, 0, NULL},
-    {"S", WORDS, 2, no_sign, 16, 0, NULL},
-    {"i", WORDS, 4, any, 32, 0, NULL},
-    {"I", WORDS, 4, no_sign, 32, 0, NULL},
-    {"l", WORDS, 8, any, 64, 0, NULL},
-    {"L", WORDS, 8, no_sign, 63, -1, NULL},
-    {"e", WORDS, 2, half, 0, 0, NULL},
-    {"f", WORDS, 4, f32_bits, 0, 0, NULL},
-    {"g", WORDS, 8, f64_bits, 0, 0, NULL},
-    {"d:9,2,32", WORDS, 4, small, 999999999, 1000000000, NULL},
-    {"d:18,2,64", WORDS, 8, small, 1000000000000, INT64_MAX, NULL},
-    {"d:12,2", WORDS, 16, small, 999999999999, 1000000000000, NULL},
-    {"d:30,4", WORDS, 16, large, 100000000000000000, (i128)1 << 126, NULL},
-    {"d:60,2,256", WORDS, 32, large, 100000000000000000, (i128)1 << 126, NULL},
-    {"tdD", WORDS, 4, days, 1, INT32_MAX, NULL},
-    {"tdm", WORDS, 8, days, 86400000, 1, NULL},
-    {"ttu", WORDS, 8, positive, 86400000000, -1, NULL},
-    {"tts", WORDS, 4, positive, 86400, 86400, NULL},
-    {"ttm", WORDS, 4, positive, 86400000, -5, NULL},
-    {"ttn", WORDS, 8, day_nanos, 86400000000, 1001, NULL},
-    {"tss:", WORDS, 8, small, 10000000000, INT64_MAX, NULL},
-    {"tsm:", WORDS, 8, small, 10000000000000, INT64_MIN, NULL},
-    {"tsu:UTC", WORDS, 8, small, 10000000000000000, INT64_MAX, NULL},
-    {"tsn:", WORDS, 8, days, 1000, 999, NULL},
-    {"tiM", WORDS, 4, small, 1000, INT32_MAX, NULL},
-    {"tiD", WORDS, 8, day_millis, 10000, 0, NULL},
-    {"tin", WORDS, 16, month_day_nanos, 10000, (i128)1 << 64, NULL},
-    {"u", OFFSETS, 4, NULL, 0, 0, NULL},
-    {"U", OFFSETS, 8, NULL, 0, 0, NULL},
-    {"vu", VIEWS, 16, NULL, 0, 0, NULL},
-    {"z", OFFSETS, 4, NULL, 0, 0, NULL},
-    {"Z", OFFSETS, 8, NULL, 0, 0, NULL},
-    {"vz", VIEWS, 16, NULL, 0, 0, NULL},
-    {"w:5", FIXED, 5, NULL, 0, 0, NULL},
-    {"n", NOTHING, 0, NULL, 0, 0, NULL},
-    {"u", OFFSETS, 4, NULL, 0, 0, "c"},
-    {"U", OFFSETS, 8, NULL, 0, 0, "S"},
-    {"vu", VIEWS, 16, NULL, 0, 0, "i"},
-    {"w:5", FIXED, 5, NULL, 0, 0, "L"},
-    {"l", WORDS, 8, any, 64, 0, "C"},
-    {"b", BITS, 0, positive, 2, 0, "s"},
-    {"tdm", WORDS, 8, days, 86400000, 0, "I"},
-    {"d:12,2", WORDS, 16, small, 999999999999, 0, "l"},
-};
-enum { CASES = sizeof cases / sizeof *cases, ENTRIES = 100 };
+enum { ENTRIES = 100 };
 
 /* ---- arrays ----------------------------------------------------------------------------------- */
 
@@ -364,7 +220,11 @@ static struct table {
     int32_t device;
 } table;
 
-static const struct layout_case key = {"i", WORDS, 4, small, 0, 0, NULL};
+static i128 in_order(int64_t i, int64_t first)
+{
+    return first + i;
+}
+static const struct layout_case key = {"i", WORDS, 4, in_order, 0, 0, NULL};
 
 static void make_schema(int i, const struct layout_case *c, bool nullable)
 {
@@ -390,9 +250,6 @@ static void make_table(const struct layout_case *all, int count, int64_t n)
     used = 0;
     memset(&table, 0, sizeof table);
     add_column(&key, n, false, "k", -1);
-    int32_t *keys = (int32_t *)(uintptr_t)table.source[0].buffers[1];
-    for (int64_t i = 0; i < n; i++)
-        keys[i] = (int32_t)i;
     for (int i = 0; i < count; i++) {
         if (all[i].layout != NOTHING)
             add_column(&all[i], n, false, "c", i);
@@ -583,10 +440,8 @@ static void all_layouts(void)
 /* More rows than a block of strings has. */
 static void large_chunks(void)
 {
-    static const struct layout_case some[] = {{"u", OFFSETS, 4, NULL, 0, 0, NULL},
-                                              {"vz", VIEWS, 16, NULL, 0, 0, NULL},
-                                              {"w:5", FIXED, 5, NULL, 0, 0, NULL},
-                                              {"S", WORDS, 2, no_sign, 16, 0, NULL}};
+    struct layout_case some[] = {*layout_case_of("u"), *layout_case_of("vz"), *layout_case_of("w:5"),
+                                 *layout_case_of("S")};
     make_table(some, sizeof some / sizeof *some, 70000);
     add_slice(7, 67000, 0);
     same_rows(67000);
@@ -635,14 +490,14 @@ static void bad_numbers(void)
 
 static void bad_strings(void)
 {
-    two_chunks(&cases[30]);
+    two_chunks(layout_case_of("u"));
     int32_t *offsets = (int32_t *)(uintptr_t)table.source[1].buffers[1];
     char *bytes = (char *)(uintptr_t)table.source[1].buffers[2];
     bytes[offsets[121] - 1] = (char)0xff;
     same_error("row 85: column \"c0\": byte");
     offsets[121] = offsets[120] - 1;
     same_error("row 85: column \"c0\": bad string offsets");
-    two_chunks(&cases[32]);
+    two_chunks(layout_case_of("vu"));
     int32_t *views = (int32_t *)(uintptr_t)table.source[1].buffers[1];
     views[4 * 120] = 13;
     views[4 * 120 + 2] = 2;
@@ -672,19 +527,19 @@ static void bad_dictionaries(void)
 
 static void bad_shapes(void)
 {
-    two_chunks(&cases[30]);
+    two_chunks(layout_case_of("u"));
     table.batch[1].column[1].n_buffers = 2;
     same_error("expected 3 Arrow buffers, found 2");
-    two_chunks(&cases[7]);
+    two_chunks(layout_case_of("l"));
     table.batch[1].column[1].length = 94;
     same_error("shorter than its batch");
-    two_chunks(&cases[7]);
+    two_chunks(layout_case_of("l"));
     table.batch[1].all.null_count = 1;
     table.batch[1].none[0] = arena;
     heddle_error *e = NULL;
     EXPECT(add_table("far", ARROW_DEVICE_CUDA, &e) == -1 && strstr(heddle_error_message(e), "NULL rows"));
     heddle_error_free(e);
-    two_chunks(&cases[7]);
+    two_chunks(layout_case_of("l"));
     table.source[1].buffers[1] = (const char *)table.source[1].buffers[1] + 4;
     e = NULL;
     EXPECT(add_table("far", ARROW_DEVICE_CUDA, &e) == -1 && strstr(heddle_error_message(e), "multiple of 8"));
@@ -701,6 +556,33 @@ static void no_rows(void)
     same_rows(0);
 }
 
+/* An allocation that fails, each in turn, is the one error, and nothing is left behind. */
+static void no_memory(void)
+{
+    static const char *const formats[] = {"vu", "tdm", "u"};
+    struct layout_case some[3];
+    char plan[32];
+    int rc = -1, n = 0;
+    for (int i = 0; i < 3; i++)
+        some[i] = *layout_case_of(formats[i]);
+    some[2].index = "s";
+    make_table(some, 3, 200);
+    add_slice(11, 64, 3);
+    add_slice(100, 90, 5);
+    while (rc != 0) {
+        heddle_error *e = NULL;
+        sprintf(plan, "alloc:%d", ++n);
+        EXPECT(hd_fault_arm(plan));
+        rc = add_table("far", ARROW_DEVICE_CUDA, &e);
+        hd_fault_arm("");
+        if (rc != 0 && heddle_error_get_class(e) != HEDDLE_ERROR_RESOURCE)
+            fprintf(stderr, "%s: %s\n", plan, heddle_error_message(e));
+        EXPECT(rc == 0 || heddle_error_get_class(e) == HEDDLE_ERROR_RESOURCE);
+        heddle_error_free(e);
+    }
+    EXPECT(n > 10);
+}
+
 int main(void)
 {
     heddle_options o;
@@ -714,6 +596,7 @@ int main(void)
     bad_numbers();
     bad_strings();
     bad_dictionaries();
+    no_memory();
     no_rows();
     all_layouts();
     large_chunks();
