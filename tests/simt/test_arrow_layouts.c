@@ -420,7 +420,7 @@ static void same_rows(int64_t rows)
 
 static void all_layouts(void)
 {
-    enum { ROWS = 700 };
+    enum { ROWS = 333 };
     make_table(cases, CASES, ROWS);
     add_slice(0, ROWS, 0);
     same_rows(ROWS);
@@ -428,24 +428,17 @@ static void all_layouts(void)
     add_slice(8, ROWS - 9, 3); /* aligned for values in the end, but not for bitmaps, which are read in words */
     same_rows(ROWS - 9);
     table.nbatches = 0;
-    add_slice(13, 300, 6);
-    same_rows(300);
-    table.nbatches = 0;
-    add_slice(500, 45, 2);
+    add_slice(250, 45, 2);
     add_slice(0, 64, 0);
-    add_slice(101, 333, 1);
-    same_rows(442);
+    add_slice(101, 99, 1);
+    same_rows(208);
 }
 
 /* More rows than a block of strings has. */
 static void large_chunks(void)
 {
-    struct layout_case some[] = {*layout_case_of("u"), *layout_case_of("vz"), *layout_case_of("w:5"),
-                                 *layout_case_of("S")};
+    const struct layout_case some[] = {*layout_case_of("u"), *layout_case_of("vz")};
     make_table(some, sizeof some / sizeof *some, 70000);
-    add_slice(7, 67000, 0);
-    same_rows(67000);
-    table.nbatches = 0;
     add_slice(7, 40000, 1);
     add_slice(40007, 29000, 0);
     same_rows(69000);
