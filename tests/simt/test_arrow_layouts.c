@@ -434,6 +434,26 @@ static void all_layouts(void)
     same_rows(208);
 }
 
+static void two_chunks(const struct layout_case *c)
+{
+    make_table(c, 1, 200);
+    add_slice(11, 64, 3);
+    add_slice(100, 90, 5);
+}
+
+/* Memory of CUDA's that is the host's, and memory that is both's. Of another kind there is none. */
+static void other_kinds(void)
+{
+    heddle_error *e = NULL;
+    two_chunks(layout_case_of("tdD"));
+    ok(add_table("near", ARROW_DEVICE_CUDA_HOST, &e), e);
+    e = NULL;
+    ok(add_table("far", ARROW_DEVICE_CUDA_MANAGED, &e), e);
+    e = NULL;
+    EXPECT(add_table("far", ARROW_DEVICE_ROCM, &e) == -1 && strstr(heddle_error_message(e), "device type 10"));
+    heddle_error_free(e);
+}
+
 /* More rows than a block of strings has. */
 static void large_chunks(void)
 {
@@ -458,13 +478,6 @@ static void same_error(const char *words)
     EXPECT(heddle_error_get_class(near) == heddle_error_get_class(far));
     heddle_error_free(near);
     heddle_error_free(far);
-}
-
-static void two_chunks(const struct layout_case *c)
-{
-    make_table(c, 1, 200);
-    add_slice(11, 64, 3);
-    add_slice(100, 90, 5);
 }
 
 /* Row 120 of the values is row 85 of the table. */
@@ -592,6 +605,7 @@ int main(void)
     no_memory();
     no_rows();
     all_layouts();
+    other_kinds();
     large_chunks();
     heddle_database_free(database);
     heddle_context_free(context);
