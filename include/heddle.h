@@ -224,18 +224,26 @@ HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, 
 /* The same, but a registered table of this name is replaced, if the new one is good; else it stays. */
 HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                        int facts, heddle_error **err);
-/* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device type CPU: as
- * heddle_database_register, with lazy facts. CUDA, which has none, of the context's device, for plans on backend cuda alone; the producer's
- * event is waited for. All from offset 0. Formats "i" "l" "f" "g" "d:p,s" "tdD" "tsu:" "ttu" are used where they lie,
- * without a copy: values at a multiple of 8 times their width (what CUDA allocates is). "u" "U" "z" "Z": the bytes are used
- * where they lie, 4 bytes a row are made of the offsets. "b": becomes a byte a row. Indices of a dictionary of strings: 4
- * bytes a row, and the dictionary is read by the host. Values are checked as others are, on the device. The memory is
- * read until the table is dropped or the database freed. */
+/* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device types CPU and
+ * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, which have none, of the context's device, for plans on backend
+ * cuda alone; the producer's event is waited for. Every format that is accepted of the host is accepted but run-end encoded
+ * ones, from any offset, and errors are those of the host. Of one batch, "c" "s" "i" "l" "f" "g" "d:p,s" (up to 128 bits)
+ * "tdD" "tsu:" "ttu" are used where they lie, without a copy, if the first row is at a multiple of 8 times the width of a
+ * value (what CUDA allocates is); of "u" "U" "z" "Z" "w:" the bytes, with 4 bytes a row made of the offsets; bitmaps whose
+ * first row is at a multiple of 4 bytes. All else is converted by kernels, into memory that the table has: other numbers and
+ * "b" become as wide as the column's values, dictionaries of strings 4 bytes a row (the host reads the entries), views and
+ * strings of several batches are copied. Buffers begin at multiples of what a value has, 16 bytes at most. UNSUPPORTED,
+ * DATA: with the column's name. The memory is read until the table is dropped or the database freed. */
 HEDDLE_API int heddle_database_register_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
                                                struct ArrowDeviceArray *array, heddle_error **err);
 /* The same, in the place of a registered table of this name, as heddle_database_replace. */
 HEDDLE_API int heddle_database_replace_device(heddle_database *db, const char *table, struct ArrowSchema *schema,
                                               struct ArrowDeviceArray *array, heddle_error **err);
+/* The same of all batches of a stream, which is released in any case. They are of one kind of device. */
+HEDDLE_API int heddle_database_register_device_stream(heddle_database *db, const char *table,
+                                                      struct ArrowDeviceArrayStream *stream, heddle_error **err);
+HEDDLE_API int heddle_database_replace_device_stream(heddle_database *db, const char *table,
+                                                     struct ArrowDeviceArrayStream *stream, heddle_error **err);
 /* Computes the facts of a registered table that are not known yet, of all columns: nothing where they are, where the table is
  * stored or in a device's memory, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
 HEDDLE_API int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err);

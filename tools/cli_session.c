@@ -6,20 +6,23 @@
 
 #include <cjson/cJSON.h>
 
+#define VALUE_INT(id)  (int)cli_count(a, id, 0)
+#define VALUE_SIZE(id) (uint64_t)cli_count(a, id, 0)
+#define VALUE_BOOL(id) cli_given(a, id)
+#define VALUE_TEXT(id) cli_text(a, id)
+
 int cli_context_open(const struct cli_args *a, heddle_context **out, struct cli_error *err)
 {
     heddle_options o;
     heddle_error *e = NULL;
     heddle_options_init(&o);
-    o.threads = (int)cli_count(a, CLI_THREADS, 0);
-    o.memory_limit = (uint64_t)cli_count(a, CLI_MEMORY, 0);
-    o.device_memory = (uint64_t)cli_count(a, CLI_DEVICE_MEMORY, 0);
-    o.pin = (uint64_t)cli_count(a, CLI_PIN, 0);
-    o.backend = cli_text(a, CLI_BACKEND);
-    o.devices = cli_text(a, CLI_DEVICE);
-    o.no_mmap = cli_given(a, CLI_NO_MMAP);
-    o.temp_dir = cli_text(a, CLI_TEMP);
-    o.temp_limit = (uint64_t)cli_count(a, CLI_TEMP_LIMIT, 0);
+#define SET_CONTEXT(member, kind, cli) o.member = VALUE_##kind(CLI_##cli);
+#define SET_STATEMENT(member, kind, cli)
+#define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, cli)
+#define T_OPTION_ADBC(of, id, name, member, kind, standard)
+#include "api/options.def"
+#undef SET_CONTEXT
+#undef SET_STATEMENT
     if (o.temp_dir && strcmp(o.temp_dir, "none") == 0)
         o.temp_dir = "";
     return heddle_context_new(&o, out, &e) ? cli_adopt(err, e) : 0;
@@ -56,14 +59,11 @@ void cli_session_close(struct cli_session *s)
 void cli_statement_options(const struct cli_args *a, heddle_statement_options *o)
 {
     heddle_statement_options_init(o);
-    o->balance = cli_text(a, CLI_BALANCE);
-    o->fws_threshold = (uint32_t)cli_count(a, CLI_FWS, 0);
-    o->gpu_warps = (uint32_t)cli_count(a, CLI_GPU_WARPS, 0);
-    o->gpu_block = (uint32_t)cli_count(a, CLI_GPU_BLOCK, 0);
-    o->profile = cli_given(a, CLI_PROFILE);
-    o->no_cache = cli_given(a, CLI_NO_CACHE);
-    o->tier = cli_text(a, CLI_TIER);
-    o->deterministic = cli_given(a, CLI_DETERMINISTIC);
+#define SET_CONTEXT(member, kind, cli)
+#define SET_STATEMENT(member, kind, cli)                    o->member = VALUE_##kind(CLI_##cli);
+#define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, cli)
+#define T_OPTION_ADBC(of, id, name, member, kind, standard)
+#include "api/options.def"
 }
 
 int cli_adopt_of_tables(const struct cli_args *a, struct cli_error *err, heddle_error *e)

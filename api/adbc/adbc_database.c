@@ -44,16 +44,7 @@ static const char *folder(const struct adbc_options *o)
 static int open_core(struct adbc_core *c, const struct adbc_options *o, heddle_error **error)
 {
     heddle_options h;
-    heddle_options_init(&h);
-    h.threads = (int)adbc_option_number(o, ADBC_OPT_THREADS);
-    h.memory_limit = adbc_option_number(o, ADBC_OPT_MEMORY_LIMIT);
-    h.cache_dir = adbc_option_text(o, ADBC_OPT_CACHE_DIR);
-    h.cache_limit = adbc_option_number(o, ADBC_OPT_CACHE_LIMIT);
-    h.backend = adbc_option_text(o, ADBC_OPT_BACKEND);
-    h.device = (int)adbc_option_number(o, ADBC_OPT_DEVICE);
-    h.no_mmap = adbc_option_bool(o, ADBC_OPT_NO_MMAP);
-    h.temp_dir = adbc_option_text(o, ADBC_OPT_TEMP_DIR);
-    h.temp_limit = adbc_option_number(o, ADBC_OPT_TEMP_LIMIT);
+    adbc_context_options(o, &h);
     if (heddle_context_new(&h, &c->context, error) != 0)
         return -1;
     return heddle_database_open(c->context, folder(o), adbc_option_bool(o, ADBC_OPT_TRUST), &c->db, error);

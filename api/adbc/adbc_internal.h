@@ -41,7 +41,13 @@ enum adbc_option {
 #include "api/adbc/adbc_options.def"
     ADBC_OPT_COUNT
 };
-enum adbc_object { ADBC_OBJECT_DATABASE, ADBC_OBJECT_CONNECTION, ADBC_OBJECT_STATEMENT };
+/* CONTEXT: of options that the database has because they are the context's. */
+enum adbc_object {
+    ADBC_OBJECT_DATABASE,
+    ADBC_OBJECT_CONTEXT = ADBC_OBJECT_DATABASE,
+    ADBC_OBJECT_CONNECTION,
+    ADBC_OBJECT_STATEMENT
+};
 
 /* Values that were set, as text; under a lock, because getters may be called by any thread. */
 struct adbc_options {
@@ -60,6 +66,9 @@ AdbcStatusCode adbc_options_find(const struct adbc_options *o, const char *key, 
 const char *adbc_option_text(const struct adbc_options *o, enum adbc_option id);
 uint64_t adbc_option_number(const struct adbc_options *o, enum adbc_option id);
 bool adbc_option_bool(const struct adbc_options *o, enum adbc_option id);
+/* As they were set; texts stay the options'. */
+void adbc_context_options(const struct adbc_options *o, heddle_options *out);
+void adbc_statement_options_of(const struct adbc_options *o, heddle_statement_options *out);
 
 /* ---- objects ------------------------------------------------------------------------------- */
 

@@ -122,6 +122,34 @@ bool adbc_option_bool(const struct adbc_options *o, enum adbc_option id)
     return text && strcmp(text, "true") == 0;
 }
 
+#define VALUE_INT(id)         (int)adbc_option_number(o, id)
+#define VALUE_SIZE(id)        adbc_option_number(o, id)
+#define VALUE_BOOL(id)        adbc_option_bool(o, id)
+#define VALUE_TEXT(id)        adbc_option_text(o, id)
+#define SET(member, kind, id) out->member = VALUE_##kind(ADBC_OPT_##id);
+
+void adbc_context_options(const struct adbc_options *o, heddle_options *out)
+{
+    heddle_options_init(out);
+#define SET_CONTEXT(member, kind, id) SET(member, kind, id)
+#define SET_STATEMENT(member, kind, id)
+#define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, id)
+#define T_OPTION_ADBC(of, id, name, member, kind, standard) SET_##of(member, kind, id)
+#include "api/options.def"
+#undef SET_CONTEXT
+#undef SET_STATEMENT
+}
+
+void adbc_statement_options_of(const struct adbc_options *o, heddle_statement_options *out)
+{
+    heddle_statement_options_init(out);
+#define SET_CONTEXT(member, kind, id)
+#define SET_STATEMENT(member, kind, id)                     SET(member, kind, id)
+#define T_OPTION(of, id, name, member, kind, cli, standard) SET_##of(member, kind, id)
+#define T_OPTION_ADBC(of, id, name, member, kind, standard) SET_##of(member, kind, id)
+#include "api/options.def"
+}
+
 /* ---- getters and setters of ADBC ----------------------------------------------------------- */
 
 /* The value on the heap. */

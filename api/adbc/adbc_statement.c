@@ -141,26 +141,13 @@ AdbcStatusCode adbc_statement_substrait(struct AdbcStatement *h, const uint8_t *
     return set_query(h, ADBC_QUERY_PLAN, plan, n, e);
 }
 
-static void statement_options(const struct adbc_options *o, heddle_statement_options *out)
-{
-    heddle_statement_options_init(out);
-    out->backend = adbc_option_text(o, ADBC_OPT_STATEMENT_BACKEND);
-    out->balance = adbc_option_text(o, ADBC_OPT_BALANCE);
-    out->threads = (int)adbc_option_number(o, ADBC_OPT_STATEMENT_THREADS);
-    out->memory_limit = adbc_option_number(o, ADBC_OPT_STATEMENT_MEMORY);
-    out->profile = adbc_option_bool(o, ADBC_OPT_PROFILE);
-    out->tier = adbc_option_text(o, ADBC_OPT_TIER);
-    out->no_cache = adbc_option_bool(o, ADBC_OPT_NO_CACHE);
-    out->deterministic = adbc_option_bool(o, ADBC_OPT_DETERMINISTIC);
-}
-
 /* A heddle_statement that a cancel finds from now on. */
 static AdbcStatusCode new_plan(struct adbc_statement *s, struct AdbcError *e)
 {
     heddle_statement_options o;
     heddle_statement *made;
     heddle_error *error = NULL;
-    statement_options(&s->options, &o);
+    adbc_statement_options_of(&s->options, &o);
     if (heddle_statement_new(s->core->db, &o, &made, &error) != 0)
         return adbc_fail_heddle(e, error);
     pthread_mutex_lock(&s->mutex);

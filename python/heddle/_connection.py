@@ -151,9 +151,9 @@ class Connection:
             self._register(function, name, data, facts)
 
     def _register(self, function, name, data, facts):
-        batch = _device.batch_of(data)
-        if batch:
-            _device.register(self._db.get(), name, batch, function is native.lib.heddle_database_replace)
+        foreign = _device.foreign(data)
+        if foreign:
+            _device.register(self._db.get(), name, foreign, function is native.lib.heddle_database_replace)
             return
         stream, keep = _stream(data)
         native.call(function, self._db.get(), name.encode(), stream, native.FACTS[facts])

@@ -5,7 +5,7 @@ import ctypes
 from typing import Any
 
 from . import _native as native
-from ._errors import InterfaceError, UnsupportedError, UserError
+from ._errors import InterfaceError, UserError
 from ._result import Profile
 
 CPU = 1  # ARROW_DEVICE_CPU
@@ -64,23 +64,36 @@ def _struct(kind, capsule, name):
 
 # ---- tables ---------------------------------------------------------------------------------------
 
-def batch_of(data: Any):
-    """Schema and array of what lies on a device, and what must live until they are taken; None: it lies on the host, or
-    says nothing of devices."""
+class Foreign:
+    """What lies on a device: one array with its schema, or a stream; and what must live until they are taken."""
+
+    def __init__(self, keep, stream=None, schema=None, array=None):
+        self.keep, self.stream, self.schema, self.array = keep, stream, schema, array
+
+
+def foreign(data: Any):
+    """None: it lies on the host, or says nothing of devices."""
     host = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-    if hasattr(data, "__arrow_c_device_array__"):
-        schema, array = data.__arrow_c_device_array__()
-        if host and _struct(DeviceArray, array, ARRAY).device_type == CPU:
-            return None
-        return _struct(native.Schema, schema, SCHEMA), _struct(DeviceArray, array, ARRAY), (schema, array)
     if hasattr(data, "__arrow_c_device_stream__"):
         capsule = data.__arrow_c_device_stream__()
         stream = _struct(DeviceStream, capsule, STREAM)
-        if host and stream.device_type == CPU:
-            return None
-        schema, array = _only_batch(stream)
-        return schema, array, capsule
+        return None if host and stream.device_type == CPU else Foreign(capsule, stream=stream)
+    if hasattr(data, "__arrow_c_device_array__"):
+        capsules = data.__arrow_c_device_array__()
+        schema, array = _struct(native.Schema, capsules[0], SCHEMA), _struct(DeviceArray, capsules[1], ARRAY)
+        return None if host and array.device_type == CPU else Foreign(capsules, schema=schema, array=array)
     return None
+
+
+def register(db, name: str, data: Foreign, replace: bool) -> None:
+    """Takes over what there is, also where it fails."""
+    lib = native.lib
+    if data.stream is not None:
+        function = lib.heddle_database_replace_device_stream if replace else lib.heddle_database_register_device_stream
+        native.call(function, db, name.encode(), ctypes.byref(data.stream))
+        return
+    function = lib.heddle_database_replace_device if replace else lib.heddle_database_register_device
+    native.call(function, db, name.encode(), ctypes.byref(data.schema), ctypes.byref(data.array))
 
 
 def _next(stream) -> DeviceArray:
@@ -99,35 +112,6 @@ def _schema(stream) -> native.Schema:
     schema = native.Schema()
     _check(stream, stream.get_schema(ctypes.addressof(stream), ctypes.addressof(schema)))
     return schema
-
-
-def _only_batch(stream):
-    """What is taken is the caller's to give on; what is left behind is released with the stream."""
-    first = _next(stream)
-    if not first.array.release:
-        raise UnsupportedError("a device's stream without a batch has no rows to take")
-    second = _next(stream)
-    if second.array.release:
-        _release(first)
-        _release(second)
-        raise UnsupportedError("a device's stream of several batches is not one array; take them one by one")
-    try:
-        return _schema(stream), first
-    except InterfaceError:
-        _release(first)
-        raise
-
-
-def register(db, name: str, batch, replace: bool) -> None:
-    """Takes schema and array over, also where it fails."""
-    schema, array, keep = batch
-    function = native.lib.heddle_database_replace_device if replace else native.lib.heddle_database_register_device
-    try:
-        native.call(function, db, name.encode(), ctypes.byref(schema), ctypes.byref(array))
-    finally:
-        _release(schema)
-        _release(array)
-    del keep
 
 
 # ---- results --------------------------------------------------------------------------------------
@@ -149,11 +133,49 @@ def _hold(array, statement):
     array.array.release = _release_held
 
 
+class _Holding:
+    """A stream over another one, whose arrays keep the statement."""
+
+    def __init__(self, inner, statement):
+        self.inner, self.statement = inner, statement
+        fields = dict(DeviceStream._fields_)
+        self.stream = DeviceStream(inner.device_type, *(fields[n](getattr(self, n)) for n in (
+            "get_schema", "get_next", "get_last_error", "release")))
+
+    def get_schema(self, _, out):
+        return self.inner.get_schema(ctypes.addressof(self.inner), out)
+
+    def get_next(self, _, out):
+        status = self.inner.get_next(ctypes.addressof(self.inner), out)
+        array = DeviceArray.from_address(out)
+        if status == 0 and array.array.release:
+            _hold(array, self.statement)
+        return status
+
+    def get_last_error(self, _):
+        return self.inner.get_last_error(ctypes.addressof(self.inner))
+
+    def release(self, stream):
+        _streams.pop(stream.contents.private_data)
+        stream.contents.release = type(stream.contents.release)()
+        _release(self.inner)
+
+
+_streams = {}  # private_data: those that are not released
+
+
+def _holding(inner, statement) -> DeviceStream:
+    made = _Holding(inner, statement)
+    made.stream.private_data = id(made)
+    _streams[id(made)] = made
+    return made.stream
+
+
 class DeviceResult:
     """The rows of one run where they were made: on a GPU one batch in its memory, else on the host.
 
-    It offers them once, to whoever reads Arrow's PyCapsule interface of devices, such as cuDF, or
-    `con.register("t", result)`. Connection and GPU stay open until the rows are released.
+    It offers them once, as an array or a stream, to whoever reads Arrow's PyCapsule interface of devices, such as cuDF,
+    or `con.register("t", result)`. Connection and GPU stay open until the rows are released.
 
     >>> import heddle, pyarrow
     >>> con = heddle.connect(backend="cpu")
@@ -178,10 +200,18 @@ class DeviceResult:
         if stream is not None:
             _release(stream)
 
-    def __arrow_c_device_array__(self, requested_schema=None, **_):
+    def _take(self):
         stream, self._stream = self._stream, None
         if stream is None:
             raise UserError("the rows were taken before")
+        return stream
+
+    def __arrow_c_device_stream__(self, requested_schema=None, **_):
+        stream = self._take()
+        return _capsule(stream if self.device_type == CPU else _holding(stream, self._statement), STREAM)
+
+    def __arrow_c_device_array__(self, requested_schema=None, **_):
+        stream = self._take()
         try:
             if self.device_type == CPU:
                 return _on_host(stream).__arrow_c_device_array__(requested_schema)

@@ -126,6 +126,8 @@ _PROTOTYPES = {
     "heddle_database_replace": (c_int, [P, c_char_p, P, c_int, ERR]),
     "heddle_database_register_device": (c_int, [P, c_char_p, P, P, ERR]),
     "heddle_database_replace_device": (c_int, [P, c_char_p, P, P, ERR]),
+    "heddle_database_register_device_stream": (c_int, [P, c_char_p, P, ERR]),
+    "heddle_database_replace_device_stream": (c_int, [P, c_char_p, P, ERR]),
     "heddle_database_drop": (c_int, [P, c_char_p, ERR]),
     "heddle_database_table_count": (c_int, [P]), "heddle_database_table_name": (c_char_p, [P, c_int]),
     "heddle_database_table_schema": (c_int, [P, c_char_p, P, ERR]),

@@ -276,6 +276,13 @@ static int reset(struct rt_device *d, struct hd_err *err)
     return 0;
 }
 
+/* Memory of the host that the driver was not told of is not known to it. */
+static bool owns(struct rt_device *d, uint64_t address)
+{
+    unsigned type;
+    return rt_cuda(d)->cu->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, address) == 0;
+}
+
 static const struct rt_device_ops ops = {
     .name = RT_CUDA_NAME,
     .enter = enter,
@@ -309,6 +316,7 @@ static const struct rt_device_ops ops = {
     .event_done = rt_cuda_event_done,
     .event_sync = rt_cuda_event_sync,
     .foreign_sync = rt_cuda_foreign_sync,
+    .owns = owns,
     .open_peer = rt_cuda_open_peer,
     .copy_peer = rt_cuda_copy_peer,
     .reset = reset,

@@ -142,6 +142,8 @@ struct rt_device_ops {
     /* Waits for an event that another library of the process made, which is at the address as the Arrow C Device
      * Interface has it. NULL: there are none of this kind. */
     int (*foreign_sync)(struct rt_device *d, void *event, struct hd_err *err);
+    /* Whether the address is in memory of this device, or memory that it shares with the host. */
+    bool (*owns)(struct rt_device *d, uint64_t address);
     /* ---- between devices of this kind */
     /* From now on, until one of both is reset or closed, kernels of d may use memory of the other device, and copies
      * between them take the shortest way; the opposite direction is a call of its own. *direct false: the machine has

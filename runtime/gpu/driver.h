@@ -49,6 +49,7 @@ enum cu_function_attribute {
 /* Options and inputs of the linker. */
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6, CU_INPUT_CUBIN = 0, CU_INPUT_PTX = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2 };
+enum { CU_POINTER_MEMORY_TYPE = 2 };
 enum { CU_HOST_ALLOC_PORTABLE = 1, CU_HOST_REGISTER_PORTABLE = 1 };
 
 struct rt_driver {

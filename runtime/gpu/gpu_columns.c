@@ -170,7 +170,7 @@ void rt_gpu_columns_free(struct rt_gpu_columns *c)
 
 struct rt_gpu_columns *rt_gpu_columns_new(struct rt_gpu *g, int n, uint64_t rows)
 {
-    enum { PIECES = 3 }; /* of a column: validity, offsets or values, strings */
+    enum { PIECES = 4 }; /* of a column: validity, offsets or values, strings, bases of their blocks */
     struct rt_gpu_columns *c = hd_try_calloc(1, sizeof *c + (size_t)n * sizeof *c->column);
     struct rt_piece *pieces = hd_try_calloc((size_t)n * PIECES + 1, sizeof *pieces);
     if (!c || !pieces) {

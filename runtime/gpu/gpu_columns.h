@@ -21,7 +21,7 @@ struct rt_gpu_columns {
     struct rt_gpu_column column[];
 };
 
-/* Without memory yet: up to three pieces a column. NULL: there is none on the heap. */
+/* Without memory yet: up to four pieces a column. NULL: there is none on the heap. */
 struct rt_gpu_columns *rt_gpu_columns_new(struct rt_gpu *g, int n, uint64_t rows);
 /* The rows of n results, on any devices of one kind, one behind the other on g; width: bytes of a value of each column, none
  * of which has bits or strings. Zeros follow up to a multiple of HDD_LANE_ROWS rows. The parts stay the caller's. EXEC if a

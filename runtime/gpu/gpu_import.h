@@ -5,11 +5,10 @@
 #include "runtime/gpu/gpu_columns.h"
 #include "runtime/io/arrow_device.h"
 
-/* All of a table: c becomes what each column is, and *memory what was made of the device's. DATA names a column that has
- * bad values. */
+/* Columns of a table: c becomes what each is, and *memory what was made of the device's, up to the first that is bad. */
 int rt_gpu_import(struct rt_gpu *g, struct rt_device_column *c, int n, uint64_t rows, struct rt_gpu_columns **memory,
                   struct hd_err *err);
-/* Copies memory of the device to the host. */
+/* Copies memory of the device, or, where it has no such, of the host. */
 int rt_gpu_read(struct rt_gpu *g, void *to, const void *from, size_t n, struct hd_err *err);
 
 #endif

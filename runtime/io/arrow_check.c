@@ -16,6 +16,7 @@ static const char *const part_text[] = {"", ", its dictionary", ", its run ends"
 struct place {
     const char *table, *column;
     enum part part;
+    bool far; /* buffers are of a device: nothing of them is read */
 };
 
 static int refuse(const struct place *p, struct hd_err *err, const char *fmt, ...) HD_PRINTF(3, 4);
@@ -52,7 +53,7 @@ static int check_format(const struct place *p, const struct ArrowSchema *s, stru
 
 static int check_dictionary(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
-    const struct place entries = {p->table, p->column, ENTRIES};
+    const struct place entries = {p->table, p->column, ENTRIES, p->far};
     enum rt_arrow_format format;
     if (p->part == ENTRIES)
         return refuse(p, err, "a dictionary of a dictionary");
@@ -65,7 +66,7 @@ static int check_dictionary(const struct place *p, const struct ArrowSchema *s, 
 
 static int check_runs(const struct place *p, const struct ArrowSchema *s, struct hd_err *err)
 {
-    const struct place ends = {p->table, p->column, ENDS}, values = {p->table, p->column, VALUES};
+    const struct place ends = {p->table, p->column, ENDS, p->far}, values = {p->table, p->column, VALUES, p->far};
     if (p->part != WHOLE)
         return refuse(p, err, "run-end encoded inside another encoding");
     if (s->n_children != 2 || !s->children)
@@ -108,7 +109,7 @@ static int check_name(const char *table, int64_t k, const char *name, struct hd_
 static int check_column(const char *table, int64_t k, const struct ArrowSchema *s, struct hd_err *err)
 {
     char number[32];
-    struct place p = {table, number, WHOLE};
+    struct place p = {.table = table, .column = number};
     snprintf(number, sizeof number, "%lld", (long long)k + 1);
     HD_TRY(check_node(&p, s, err));
     HD_TRY(check_name(table, k, s->name, err));
@@ -182,6 +183,8 @@ static int check_buffers(const struct place *p, const struct ArrowArray *a, stru
         return refuse(p, err, "%lld NULLs, but no bitmap that tells which", (long long)a->null_count);
     if (a->length > 0 && a->n_buffers > 1 && !a->buffers[1])
         return refuse(p, err, "an Arrow array without a data buffer");
+    if (p->far)
+        return 0;
     int64_t nulls = rt_arrow_count_nulls(a->buffers[0], a->offset, a->length);
     if (a->null_count >= 0 && nulls != a->null_count)
         return refuse(p, err, "%lld NULLs are declared, the bitmap has %lld", (long long)a->null_count,
@@ -208,6 +211,8 @@ static int check_variadic(const struct place *p, const struct ArrowArray *a, str
     const void *sizes = a->buffers[a->n_buffers - 1];
     if (n && !sizes)
         return refuse(p, err, "views into %lld buffers of unknown size", (long long)n);
+    if (p->far)
+        return 0;
     for (int64_t k = 0; k < n; k++) {
         int64_t size = rt_arrow_i64(sizes, k);
         if (size < 0 || size > max || (size && !a->buffers[2 + k]))
@@ -223,7 +228,7 @@ static int check_child(const struct place *p, const struct ArrowSchema *s, const
 static int check_run_arrays(const struct place *p, const struct ArrowSchema *s, const struct ArrowArray *a,
                             int64_t rows, struct hd_err *err)
 {
-    const struct place ends = {p->table, p->column, ENDS}, values = {p->table, p->column, VALUES};
+    const struct place ends = {p->table, p->column, ENDS, p->far}, values = {p->table, p->column, VALUES, p->far};
     const struct layout want = {0, 2, false, false};
     HD_TRY(check_array(p, a, rows, &want, err));
     HD_TRY(check_child(&ends, s->children[0], a->children[0], 0, err));
@@ -244,7 +249,7 @@ static int check_child(const struct place *p, const struct ArrowSchema *s, const
         [RT_ARROW_LAYOUT_STRING] = {3, 0, false, false},  [RT_ARROW_LAYOUT_VIEW] = {3, 0, true, false},
         [RT_ARROW_LAYOUT_FIXED] = {2, 0, false, false},   [RT_ARROW_LAYOUT_NOTHING] = {0, 0, false, false},
         [RT_ARROW_LAYOUT_INTERVAL] = {2, 0, false, false}};
-    const struct place entries = {p->table, p->column, ENTRIES};
+    const struct place entries = {p->table, p->column, ENTRIES, p->far};
     enum rt_arrow_format format;
     struct hd_type type;
     if (!s->dictionary && rt_arrow_is_runs(s->format))
@@ -263,18 +268,30 @@ static int check_child(const struct place *p, const struct ArrowSchema *s, const
     return 0;
 }
 
-int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
-                         int64_t first_row, struct hd_err *err)
+static int check_batch(const struct place *p, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                       int64_t first_row, struct hd_err *err)
 {
-    const struct place p = {.table = table};
     const struct layout want = {1, s->n_children, false, false};
-    HD_TRY(check_array(&p, batch, 0, &want, err));
-    HD_TRY(rt_rows_check(table, first_row, batch->length, FE_MAX_ROWS, err));
-    if (rt_arrow_count_nulls(batch->buffers[0], batch->offset, batch->length))
-        return HD_FAIL(err, UNSUPPORTED, table, "batch with NULL rows");
+    HD_TRY(check_array(p, batch, 0, &want, err));
+    HD_TRY(rt_rows_check(p->table, first_row, batch->length, FE_MAX_ROWS, err));
+    if (p->far ? batch->buffers[0] && batch->null_count != 0
+               : rt_arrow_count_nulls(batch->buffers[0], batch->offset, batch->length) != 0)
+        return HD_FAIL(err, UNSUPPORTED, p->table, "batch with NULL rows");
     for (int64_t k = 0; k < s->n_children; k++) {
-        const struct place child = {table, s->children[k]->name, WHOLE};
+        const struct place child = {p->table, s->children[k]->name, WHOLE, p->far};
         HD_TRY(check_child(&child, s->children[k], batch->children[k], batch->offset + batch->length, err));
     }
     return 0;
+}
+
+int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                         int64_t first_row, struct hd_err *err)
+{
+    return check_batch(&(const struct place){.table = table}, s, batch, first_row, err);
+}
+
+int rt_arrow_check_device_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                                int64_t first_row, struct hd_err *err)
+{
+    return check_batch(&(const struct place){.table = table, .far = true}, s, batch, first_row, err);
 }

@@ -13,6 +13,9 @@ int rt_arrow_check_schema(const char *table, const struct ArrowSchema *s, struct
  * rows become the table's from first_row on. */
 int rt_arrow_check_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
                          int64_t first_row, struct hd_err *err);
+/* The same of a batch whose buffers are in the memory of a device, as far as it can be told without reading them. */
+int rt_arrow_check_device_batch(const char *table, const struct ArrowSchema *s, const struct ArrowArray *batch,
+                                int64_t first_row, struct hd_err *err);
 /* Values of a column, or of its dictionary, or of its runs: string offsets and views, values in their type's range,
  * indices in the dictionary, UTF-8. One pass at about the speed of memory. */
 int rt_arrow_check_values(const struct rt_arrow_source *s, int column, const struct rt_arrow_column *c, int64_t rows,

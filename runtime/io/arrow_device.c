@@ -1,40 +1,207 @@
+/* Arrays of a device that the host looks at: dictionaries of strings, and rows that errors are about. */
 #include "runtime/io/arrow_device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/fault.h"
-#include "runtime/io/arrow_format.h"
 
-bool rt_device_form(const struct ArrowSchema *s, struct rt_device_column *out)
+/* ---- an array of the host ------------------------------------------------------------------------ */
+
+enum { FEW = 4 };
+
+struct fetched {
+    struct ArrowArray dictionary;
+    int nbuffers;
+    void **memory;        /* each is freed */
+    const void **buffers; /* the same, as the array has them */
+};
+
+static void release_fetched(struct ArrowArray *a)
 {
-    enum rt_arrow_format format, index;
-    struct hd_type type;
-    const struct ArrowSchema *values = s->dictionary ? s->dictionary : s;
-    if (!rt_arrow_format_parse(values->format, &format, &type))
-        return false;
-    bool strings = rt_arrow_layout(format) == RT_ARROW_LAYOUT_STRING;
-    out->width = format == RT_ARROW_UTF8 ? 4 : 8;
-    out->utf8 = type.kind == HD_STRING;
-    out->form = format == RT_ARROW_BOOL ? RT_DEVICE_BOOLS : RT_DEVICE_ENDS;
-    if (!s->dictionary)
-        return strings || format == RT_ARROW_BOOL;
-    if (!rt_arrow_index_parse(s->format, &index))
-        return false;
-    out->form = RT_DEVICE_CODES;
-    out->width = rt_arrow_width(index);
-    out->is_signed = strchr("csil", *s->format) != NULL;
-    return strings;
+    struct fetched *f = a->private_data;
+    if (f->dictionary.release)
+        f->dictionary.release(&f->dictionary);
+    for (int i = 0; i < f->nbuffers; i++)
+        free(f->memory[i]);
+    free(f->memory);
+    free(f);
+    a->release = NULL;
 }
 
-/* ---- entries of a dictionary ---------------------------------------------------------------- */
+struct copy {
+    const struct rt_device_memory *m;
+    const struct ArrowSchema *s;
+    const struct ArrowArray *from;
+    enum rt_arrow_format format;
+    int64_t begin, end,
+        offset; /* of the buffers: elements, from whole bytes of bits on; of begin: where the rows are */
+    struct fetched *f;
+};
 
-/* A batch of one column, whose rows are the indices 0, 1, ... of the entries. */
-struct batch {
+static int no_memory(struct hd_err *err)
+{
+    return HD_FAIL(err, RESOURCE, NULL, "out of memory for an Arrow column");
+}
+
+/* Buffer `to` of what is made. */
+static int copy_bytes(const struct copy *c, int to, const void *from, size_t n, struct hd_err *err)
+{
+    void *p = hd_try_calloc(1, n + 16);
+    if (!p)
+        return no_memory(err);
+    c->f->memory[to] = p;
+    c->f->buffers[to] = p;
+    return n ? c->m->read(c->m->self, p, from, n, err) : 0;
+}
+
+static int copy_elements(const struct copy *c, int64_t width, int64_t more, struct hd_err *err)
+{
+    return copy_bytes(c, 1, (const char *)c->from->buffers[1] + c->begin * width,
+                      (size_t)((c->end - c->begin + more) * width), err);
+}
+
+static int64_t offset_at(const struct copy *c, int64_t i)
+{
+    return rt_arrow_offset(c->format, c->f->memory[1], i);
+}
+
+static void move_offsets(const struct copy *c, int64_t by)
+{
+    for (int64_t i = 0; i <= c->end - c->begin; i++) {
+        char *p = c->f->memory[1];
+        int64_t v = offset_at(c, i) - by;
+        int32_t narrow = (int32_t)v;
+        if (c->format == RT_ARROW_UTF8)
+            memcpy(p + i * 4, &narrow, sizeof narrow);
+        else
+            memcpy(p + i * 8, &v, sizeof v);
+    }
+}
+
+/* Offsets that are not such stay, without the bytes, for the host to say so. */
+static int copy_strings(const struct copy *c, struct hd_err *err)
+{
+    HD_TRY(copy_elements(c, c->format == RT_ARROW_UTF8 ? 4 : 8, 1, err));
+    int64_t first = offset_at(c, c->offset), last = offset_at(c, c->end - c->begin);
+    if (first < 0 || last < first || last - first > UINT32_MAX || !c->from->buffers[2])
+        return 0;
+    HD_TRY(copy_bytes(c, 2, (const char *)c->from->buffers[2] + first, (size_t)(last - first), err));
+    move_offsets(c, first);
+    return 0;
+}
+
+static bool is_named(const struct copy *c, int32_t buffer)
+{
+    for (int64_t i = c->offset; i < c->end - c->begin; i++)
+        if (rt_arrow_i32(c->f->memory[1], 4 * i) > 12 && rt_arrow_i32(c->f->memory[1], 4 * i + 2) == buffer)
+            return true;
+    return false;
+}
+
+/* Of the buffers those that views name; all have their sizes. */
+static int copy_views(const struct copy *c, struct hd_err *err)
+{
+    int n = (int)c->from->n_buffers - 3;
+    HD_TRY(copy_elements(c, 16, 0, err));
+    HD_TRY(copy_bytes(c, n + 2, c->from->buffers[n + 2], (size_t)n * 8, err));
+    for (int32_t k = 0; k < n; k++) {
+        int64_t size = rt_arrow_i64(c->f->memory[n + 2], k);
+        if (is_named(c, k))
+            HD_TRY(copy_bytes(c, k + 2, c->from->buffers[k + 2], (size_t)HD_MAX(size, 0), err));
+    }
+    return 0;
+}
+
+static int copy_values(const struct copy *c, struct hd_err *err)
+{
+    switch (rt_arrow_layout(c->format)) {
+    case RT_ARROW_LAYOUT_INT:
+        if (c->format == RT_ARROW_BOOL)
+            return copy_bytes(c, 1, (const char *)c->from->buffers[1] + c->begin / 8,
+                              (size_t)(c->end - c->begin + 7) / 8, err);
+        return copy_elements(c, rt_arrow_width(c->format), 0, err);
+    case RT_ARROW_LAYOUT_FLOAT:
+    case RT_ARROW_LAYOUT_DECIMAL:
+    case RT_ARROW_LAYOUT_UNIT:
+    case RT_ARROW_LAYOUT_INTERVAL: return copy_elements(c, rt_arrow_width(c->format), 0, err);
+    case RT_ARROW_LAYOUT_STRING: return copy_strings(c, err);
+    case RT_ARROW_LAYOUT_VIEW: return copy_views(c, err);
+    case RT_ARROW_LAYOUT_FIXED: return copy_elements(c, rt_arrow_fixed_bytes(c->s->format), 0, err);
+    case RT_ARROW_LAYOUT_NOTHING: return 0;
+    }
+    HD_BUG("layout %d", (int)rt_arrow_layout(c->format));
+}
+
+static int copy_array(const struct copy *c, struct hd_err *err)
+{
+    if (c->from->n_buffers && c->from->buffers[0])
+        HD_TRY(copy_bytes(c, 0, (const char *)c->from->buffers[0] + c->begin / 8, (size_t)(c->end - c->begin + 7) / 8,
+                          err));
+    if (c->end > c->begin)
+        HD_TRY(copy_values(c, err));
+    if (!c->s->dictionary)
+        return 0;
+    const struct ArrowArray *d = c->from->dictionary;
+    return rt_device_fetch(c->m, c->s->dictionary, d, 0, d->length, &c->f->dictionary, err);
+}
+
+/* For n buffers; NULL: no memory. */
+static struct fetched *new_fetched(int n)
+{
+    struct fetched *f = hd_try_calloc(1, sizeof *f);
+    void **memory = hd_try_calloc(2 * (size_t)n + FEW, sizeof *memory);
+    if (!f || !memory) {
+        free(f);
+        free(memory);
+        return NULL;
+    }
+    f->nbuffers = n;
+    f->memory = memory;
+    f->buffers = (const void **)(memory + n);
+    return f;
+}
+
+int rt_device_fetch(const struct rt_device_memory *m, const struct ArrowSchema *s, const struct ArrowArray *a,
+                    int64_t first, int64_t n, struct ArrowArray *out, struct hd_err *err)
+{
+    struct hd_type type;
+    struct copy c = {.m = m, .s = s, .from = a, .f = new_fetched((int)a->n_buffers)};
+    if (!c.f)
+        return no_memory(err);
+    rt_arrow_format_parse(s->format, &c.format, &type);
+    c.begin = (a->offset + first) & ~INT64_C(7);
+    c.offset = a->offset + first - c.begin;
+    c.end = n ? a->offset + first + n : c.begin;
+    *out = (struct ArrowArray){.length = n,
+                               .null_count = -1,
+                               .offset = c.offset,
+                               .n_buffers = a->n_buffers,
+                               .buffers = c.f->buffers,
+                               .dictionary = s->dictionary ? &c.f->dictionary : NULL,
+                               .release = release_fetched,
+                               .private_data = c.f};
+    int rc = copy_array(&c, err);
+    if (rc != 0)
+        release_fetched(out);
+    return rc;
+}
+
+/* ---- entries of dictionaries ----------------------------------------------------------------- */
+
+/* A stream of batches of one column, whose rows are the indices 0, 1, ... of the entries of one dictionary. */
+struct entries {
+    const struct rt_device_memory *m;
+    const struct ArrowArray *batches;
+    int c, nbatches, next;
     struct ArrowSchema all, index, entry, *column;
+    struct hd_err *err; /* why a batch is none */
+};
+
+struct entry_batch {
     struct ArrowArray indices, entries, *child;
-    const void *none[1], *index_buffers[2], *buffers[3];
-    void *memory[4]; /* indices, then the entries' bitmap, offsets and bytes */
+    const void *none[1], *buffers[2];
+    int32_t numbers[];
 };
 
 static void keep_schema(struct ArrowSchema *s)
@@ -47,132 +214,92 @@ static void keep_array(struct ArrowArray *a)
     a->release = NULL;
 }
 
-static void free_batch(struct batch *b)
-{
-    for (size_t i = 0; i < HD_COUNT(b->memory); i++)
-        free(b->memory[i]);
-    free(b);
-}
-
 static void release_batch(struct ArrowArray *a)
 {
-    free_batch(a->private_data);
+    struct entry_batch *b = a->private_data;
+    if (b->entries.release)
+        b->entries.release(&b->entries);
+    free(b);
     a->release = NULL;
 }
 
-static int stream_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+static int entries_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
 {
-    struct batch *b = s->private_data;
-    *out = b->all;
+    struct entries *e = s->private_data;
+    *out = e->all;
     return 0;
 }
 
-/* The only batch, then the end. */
-static int stream_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+static int make_batch(struct entries *e, const struct ArrowArray *dictionary, struct ArrowArray *out)
 {
-    struct batch *b = s->private_data;
+    int64_t n = dictionary->length;
+    struct entry_batch *b = hd_try_calloc(1, sizeof *b + (size_t)n * sizeof *b->numbers);
+    if (!b)
+        return no_memory(e->err);
+    if (rt_device_fetch(e->m, &e->entry, dictionary, 0, n, &b->entries, e->err) != 0) {
+        free(b);
+        return -1;
+    }
+    for (int64_t i = 0; i < n; i++)
+        b->numbers[i] = (int32_t)i;
+    b->buffers[1] = b->numbers;
+    b->indices = (struct ArrowArray){
+        .length = n, .n_buffers = 2, .buffers = b->buffers, .dictionary = &b->entries, .release = keep_array};
+    b->child = &b->indices;
+    *out = (struct ArrowArray){.length = n,
+                               .n_buffers = 1,
+                               .n_children = 1,
+                               .buffers = b->none,
+                               .children = &b->child,
+                               .release = release_batch,
+                               .private_data = b};
+    return 0;
+}
+
+static int entries_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    struct entries *e = s->private_data;
     *out = (struct ArrowArray){0};
-    if (b)
-        *out = (struct ArrowArray){.length = b->indices.length,
-                                   .n_buffers = 1,
-                                   .n_children = 1,
-                                   .buffers = b->none,
-                                   .children = &b->child,
-                                   .release = release_batch,
-                                   .private_data = b};
-    s->private_data = NULL;
-    return 0;
+    if (e->next == e->nbatches)
+        return 0;
+    return make_batch(e, e->batches[e->next++].children[e->c]->dictionary, out);
 }
 
-static const char *stream_error(struct ArrowArrayStream *s HD_UNUSED)
+static const char *entries_error(struct ArrowArrayStream *s)
 {
-    return NULL;
+    const struct entries *e = s->private_data;
+    return e->err->message;
 }
 
-static void stream_release(struct ArrowArrayStream *s)
+static void entries_release(struct ArrowArrayStream *s)
 {
-    if (s->private_data)
-        free_batch(s->private_data);
     s->release = NULL;
 }
 
-static int read_memory(const struct rt_device_memory *m, const void *from, size_t n, void **out, struct hd_err *err)
+int rt_device_entries(const struct rt_device_memory *m, const char *table, const struct ArrowSchema *schema, int c,
+                      const struct ArrowArray *batches, int nbatches, struct rt_memtable **out, struct hd_err *err)
 {
-    *out = hd_try_calloc(1, n + 1);
-    if (!*out)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    return n ? m->read(m->self, *out, from, n, err) : 0;
-}
-
-static int read_entries(const struct rt_device_memory *m, struct batch *b, const struct ArrowArray *a, int width,
-                        struct hd_err *err)
-{
-    size_t n = (size_t)a->length;
-    HD_TRY(read_memory(m, NULL, 0, &b->memory[1], err));
-    if (a->buffers[0]) {
-        free(b->memory[1]);
-        HD_TRY(read_memory(m, a->buffers[0], (n + 7) / 8, &b->memory[1], err));
-        b->buffers[0] = b->memory[1];
-    }
-    HD_TRY(read_memory(m, a->buffers[1], (n + 1) * (size_t)width, &b->memory[2], err));
-    int64_t bytes = width == 4 ? rt_arrow_i32(b->memory[2], (int64_t)n) : rt_arrow_i64(b->memory[2], (int64_t)n);
-    if (bytes < 0 || bytes > UINT32_MAX || (bytes && !a->buffers[2]))
-        return HD_FAIL(err, DATA, NULL, "a dictionary with %lld bytes of strings", (long long)bytes);
-    HD_TRY(read_memory(m, a->buffers[2], (size_t)bytes, &b->memory[3], err));
-    b->buffers[1] = b->memory[2];
-    b->buffers[2] = b->memory[3];
-    return 0;
-}
-
-static int fill(const struct rt_device_memory *m, struct batch *b, const struct ArrowSchema *s,
-                const struct ArrowArray *a, struct hd_err *err)
-{
-    struct rt_device_column form = {0};
-    int32_t *indices = hd_try_calloc((size_t)a->length + 1, sizeof *indices);
-    b->memory[0] = indices;
-    if (!indices || !rt_device_form(s, &form))
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    for (int64_t i = 0; i < a->length; i++)
-        indices[i] = (int32_t)i;
-    HD_TRY(read_entries(m, b, a, form.width, err));
-    b->index_buffers[1] = indices;
-    b->entry =
-        (struct ArrowSchema){.format = s->format, .name = "", .flags = ARROW_FLAG_NULLABLE, .release = keep_schema};
-    b->index = (struct ArrowSchema){.format = "i",
-                                    .name = "entries",
-                                    .flags = ARROW_FLAG_NULLABLE,
-                                    .dictionary = &b->entry,
-                                    .release = keep_schema};
-    b->column = &b->index;
-    b->all = (struct ArrowSchema){
-        .format = "+s", .name = "", .n_children = 1, .children = &b->column, .release = keep_schema};
-    b->entries = (struct ArrowArray){.length = a->length,
-                                     .null_count = b->buffers[0] ? -1 : 0,
-                                     .n_buffers = 3,
-                                     .buffers = b->buffers,
-                                     .release = keep_array};
-    b->indices = (struct ArrowArray){.length = a->length,
-                                     .n_buffers = 2,
-                                     .buffers = b->index_buffers,
-                                     .dictionary = &b->entries,
-                                     .release = keep_array};
-    b->child = &b->indices;
-    return 0;
-}
-
-int rt_device_entries(const struct rt_device_memory *m, const char *table, const struct ArrowSchema *s,
-                      const struct ArrowArray *entries, struct rt_memtable **out, struct hd_err *err)
-{
-    if (!entries || !entries->release || entries->length < 0 || entries->length > INT32_MAX - 1 ||
-        entries->offset != 0 || entries->n_buffers != 3 || !entries->buffers || !entries->buffers[1])
-        return HD_FAIL(err, DATA, table, "expected a dictionary from offset 0 in three buffers");
-    struct batch *b = hd_try_calloc(1, sizeof *b);
-    if (!b)
-        return HD_FAIL(err, RESOURCE, table, "out of memory");
-    if (fill(m, b, s, entries, err) != 0) {
-        free_batch(b);
-        return -1;
-    }
-    struct ArrowArrayStream stream = {stream_schema, stream_next, stream_error, stream_release, b};
-    return rt_memtable_new(table, &stream, false, 1, out, err);
+    struct hd_err why, failed;
+    hd_err_init(&why);
+    hd_err_init(&failed);
+    struct entries e = {.m = m, .batches = batches, .c = c, .nbatches = nbatches, .err = &why};
+    const struct ArrowSchema *column = schema->children[c];
+    e.entry = (struct ArrowSchema){
+        .format = column->dictionary->format, .name = "", .flags = ARROW_FLAG_NULLABLE, .release = keep_schema};
+    e.index = (struct ArrowSchema){.format = "i",
+                                   .name = column->name,
+                                   .flags = ARROW_FLAG_NULLABLE,
+                                   .dictionary = &e.entry,
+                                   .release = keep_schema};
+    e.column = &e.index;
+    e.all = (struct ArrowSchema){
+        .format = "+s", .name = "", .n_children = 1, .children = &e.column, .release = keep_schema};
+    struct ArrowArrayStream stream = {entries_schema, entries_next, entries_error, entries_release, &e};
+    int rc = rt_memtable_new(table, &stream, false, 1, out, &failed);
+    const struct hd_err *cause = why.class != HD_ERR_NONE ? &why : &failed; /* why the stream failed, if it did */
+    if (rc != 0)
+        hd_err_set(err, cause->class, cause->file, cause->line, table, "%s", cause->message);
+    hd_err_release(&failed);
+    hd_err_release(&why);
+    return rc;
 }

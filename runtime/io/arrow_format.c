@@ -1,12 +1,13 @@
 #include "runtime/io/arrow_format.h"
 
-#include <math.h>
+#include "templates/arrow_value.cuh"
 
 enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f)
 {
     static const enum rt_arrow_layout layouts[] = {
-#define T_ARROW(id, bytes, layout) RT_ARROW_LAYOUT_##layout,
-#include "runtime/io/arrow_formats.def"
+#define X(id, bytes, layout, value) RT_ARROW_LAYOUT_##layout,
+        HDD_ARROW_FORMATS(X)
+#undef X
     };
     return layouts[f];
 }
@@ -14,8 +15,9 @@ enum rt_arrow_layout rt_arrow_layout(enum rt_arrow_format f)
 int rt_arrow_width(enum rt_arrow_format f)
 {
     static const int widths[] = {
-#define T_ARROW(id, bytes, layout) bytes,
-#include "runtime/io/arrow_formats.def"
+#define X(id, bytes, layout, value) bytes,
+        HDD_ARROW_FORMATS(X)
+#undef X
     };
     return widths[f];
 }
@@ -142,18 +144,11 @@ bool rt_arrow_index_parse(const char *text, enum rt_arrow_format *out)
 
 bool rt_arrow_from_unit(enum rt_arrow_format f, const void *p, int64_t i, int64_t *out)
 {
-    const int64_t day = 86400000;
+    i64 v = 0;
     bool narrow = f == RT_ARROW_SECONDS32 || f == RT_ARROW_MILLIS32;
-    int64_t v = narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i);
-    if (f == RT_ARROW_NANOS) { /* by a constant: such a division is a multiplication */
-        *out = v / 1000;
-        return v % 1000 == 0;
-    }
-    if (f == RT_ARROW_DATE_MILLIS) {
-        *out = v / day;
-        return v % day == 0;
-    }
-    return !__builtin_mul_overflow(v, f == RT_ARROW_MILLIS || f == RT_ARROW_MILLIS32 ? 1000 : 1000000, out);
+    bool whole = hdd_arrow_unit(f, narrow ? rt_arrow_i32(p, i) : rt_arrow_i64(p, i), &v);
+    *out = v;
+    return whole;
 }
 
 bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out)
@@ -169,19 +164,11 @@ bool rt_arrow_decimal(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 
 
 bool rt_arrow_interval(enum rt_arrow_format f, const void *p, int64_t i, hd_i128 *out)
 {
-    struct hd_interval v = {0};
-    if (f == RT_ARROW_MONTHS) {
-        v.months = rt_arrow_i32(p, i);
-    } else if (f == RT_ARROW_DAY_MILLIS) {
-        v.days = rt_arrow_i32(p, 2 * i);
-        v.micros = rt_arrow_i32(p, 2 * i + 1) * INT64_C(1000);
-    } else {
-        int64_t nanos = rt_arrow_i64(p, 2 * i + 1);
-        v = (struct hd_interval){rt_arrow_i32(p, 4 * i), rt_arrow_i32(p, 4 * i + 1), nanos / 1000};
-        if (nanos % 1000)
-            return false;
-    }
-    return hd_interval_pack(v, out);
+    if (f == RT_ARROW_MONTHS)
+        return hdd_arrow_interval(rt_arrow_i32(p, i), 0, 0, out);
+    if (f == RT_ARROW_DAY_MILLIS)
+        return hdd_arrow_interval(0, rt_arrow_i32(p, 2 * i), rt_arrow_i32(p, 2 * i + 1) * INT64_C(1000000), out);
+    return hdd_arrow_interval(rt_arrow_i32(p, 4 * i), rt_arrow_i32(p, 4 * i + 1), rt_arrow_i64(p, 2 * i + 1), out);
 }
 
 void rt_arrow_put_interval(void *p, int64_t i, struct hd_interval v)
@@ -196,10 +183,5 @@ void rt_arrow_put_interval(void *p, int64_t i, struct hd_interval v)
 
 float rt_arrow_f16(const void *p, int64_t i)
 {
-    uint16_t v = rt_arrow_u16(p, i);
-    int exponent = v >> 10 & 31, fraction = v & 1023;
-    float x = exponent == 31 ? (fraction ? NAN : INFINITY)
-              : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
-                             : ldexpf((float)fraction, -24);
-    return v >> 15 ? -x : x;
+    return hdd_f32_from_bits((i32)hdd_arrow_half(rt_arrow_u16(p, i)));
 }

@@ -6,11 +6,13 @@
 
 #include "runtime/base/interval.h"
 #include "runtime/base/type.h"
+#include "templates/arrow_formats.cuh"
 
 enum rt_arrow_format {
-#define T_ARROW(id, bytes, layout) RT_ARROW_##id,
-#include "runtime/io/arrow_formats.def"
-    RT_ARROW_FORMAT_COUNT
+#define X(id, bytes, layout, value) RT_ARROW_##id = HDD_ARROW_##id,
+    HDD_ARROW_FORMATS(X)
+#undef X
+        RT_ARROW_FORMAT_COUNT
 };
 
 enum rt_arrow_layout {

@@ -5,25 +5,10 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/io/arrow_check.h"
-#include "runtime/io/arrow_device.h"
+#include "runtime/io/arrow_table_internal.h"
 #include "runtime/store/store.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_text.h"
-#include "templates/device.cuh"
-
-struct rt_memtable {
-    struct hd_arena arena;
-    struct fe_table table;
-    struct ArrowSchema schema;
-    struct ArrowArray *batches;
-    int64_t nbatches, cap;
-    struct rt_arrow_source *sources; /* of the batches, until their columns are imported */
-    void **buffers;                  /* heap memory of converted columns */
-    int nbuffers, buffer_cap;
-    struct rt_scratch *scratch;
-    struct rt_device_memory memory;  /* of a table of a device */
-    struct rt_memtable **entries;    /* of its dictionaries, by column; NULL: none */
-};
 
 struct fe_table *rt_memtable_table(struct rt_memtable *m)
 {
@@ -62,7 +47,7 @@ void rt_memtable_free(struct rt_memtable *m)
     free(m);
 }
 
-static int no_memory(const struct rt_memtable *m, struct hd_err *err)
+int rt_memtable_no_memory(const struct rt_memtable *m, struct hd_err *err)
 {
     return HD_FAIL(err, RESOURCE, m->table.name, "out of memory");
 }
@@ -74,7 +59,7 @@ static void *buffer(struct rt_memtable *m, uint64_t n, struct hd_err *err)
         int cap = HD_MAX(m->buffer_cap * 2, 16);
         void **v = hd_try_realloc(m->buffers, (size_t)cap * sizeof *v);
         if (!v) {
-            no_memory(m, err);
+            rt_memtable_no_memory(m, err);
             return NULL;
         }
         m->buffers = v;
@@ -84,7 +69,7 @@ static void *buffer(struct rt_memtable *m, uint64_t n, struct hd_err *err)
     if (p)
         m->buffers[m->nbuffers++] = p;
     else
-        no_memory(m, err);
+        rt_memtable_no_memory(m, err);
     return p;
 }
 
@@ -106,7 +91,7 @@ static int grow_batches(struct rt_memtable *m, struct hd_err *err)
     struct rt_arrow_source *s = hd_try_realloc(m->sources, (size_t)cap * sizeof *s);
     m->sources = s ? s : m->sources;
     if (!b || !s)
-        return no_memory(m, err);
+        return rt_memtable_no_memory(m, err);
     m->cap = cap;
     return 0;
 }
@@ -144,7 +129,7 @@ static int declare_column(struct rt_memtable *m, int c, const struct ArrowSchema
     return 0;
 }
 
-static int declare(struct rt_memtable *m, struct hd_err *err)
+int rt_memtable_declare(struct rt_memtable *m, struct hd_err *err)
 {
     const struct ArrowSchema *s = &m->schema;
     HD_TRY(rt_arrow_check_schema(m->table.name, s, err));
@@ -190,15 +175,16 @@ static int generic_width(enum hd_type_kind k)
     return 0;
 }
 
-static void choose_storage(struct sink *k)
+void rt_memtable_choose_storage(struct rt_memtable *m, int c)
 {
-    struct fe_table_column *col = k->col;
+    struct fe_table_column *col = &m->table.cols[c];
     struct hd_type type;
     bool coded;
-    rt_arrow_column_type(k->m->schema.children[k->c], &type, &coded);
+    rt_arrow_column_type(m->schema.children[c], &type, &coded);
     col->base = 0;
     col->factor = 1;
     col->width = generic_width((enum hd_type_kind)col->type.kind);
+    col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
     if (hd_type_is_float(col->type))
         col->storage = col->type.kind == HD_FLOAT32 ? FE_STORE_F32 : FE_STORE_F64;
     else if (!hd_type_is_text(col->type))
@@ -260,7 +246,7 @@ static int put_texts(struct sink *k, int64_t row, const struct rt_work *w, struc
             uint64_t cap = HD_MAX(k->text_cap * 2, k->text_n + s.n + 4096);
             char *p = hd_try_realloc(k->text, (size_t)cap);
             if (!p)
-                return no_memory(k->m, err);
+                return rt_memtable_no_memory(k->m, err);
             k->text = p;
             k->text_cap = cap;
         }
@@ -412,8 +398,7 @@ static int keep_text(struct sink *k, struct hd_err *err)
 static int import_column(struct rt_memtable *m, int c, struct hd_err *err)
 {
     struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
-    choose_storage(&k);
-    k.col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
+    rt_memtable_choose_storage(m, c);
     if (k.col->storage != FE_STORE_TEXT && k.col->storage != FE_STORE_DICT && m->nbatches == 1 && fits_in_place(&k)) {
         use_in_place(&k);
         return 0;
@@ -444,7 +429,7 @@ static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
 static int read_schema(struct rt_memtable *m, struct ArrowArrayStream *s, struct hd_err *err)
 {
     if (s->get_schema(s, &m->schema) == 0)
-        return declare(m, err);
+        return rt_memtable_declare(m, err);
     m->schema = (struct ArrowSchema){0};
     return stream_error(m, s, err);
 }
@@ -458,7 +443,7 @@ static int import(struct rt_memtable *m, struct ArrowArrayStream *s, bool comput
     HD_TRY(read_batches(m, s, err));
     m->scratch = rt_scratch_new();
     if (!m->scratch)
-        return no_memory(m, err);
+        return rt_memtable_no_memory(m, err);
     for (int c = 0; c < m->table.ncols; c++)
         HD_TRY(import_column(m, c, err));
     rt_scratch_free(m->scratch);
@@ -483,181 +468,6 @@ int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool comp
         HD_FAIL(err, RESOURCE, name, "out of memory");
     }
     stream->release(stream);
-    if (rc == 0)
-        *out = m;
-    else
-        rt_memtable_free(m);
-    return rc;
-}
-
-/* ---- tables of a device --------------------------------------------------------------------- */
-
-/* What kernels read as it lies there: values of the column's own width, all from row 0 on. */
-static bool is_plain_format(const char *format)
-{
-    static const char *const plain[] = {"i", "l", "f", "g", "tdD", "tsu:", "ttu"};
-    for (size_t i = 0; i < HD_COUNT(plain); i++)
-        if (strcmp(format, plain[i]) == 0)
-            return true;
-    const char *comma = strchr(format, ',');
-    return strncmp(format, "d:", 2) == 0 && comma && !strchr(comma + 1, ',');
-}
-
-static int expect_buffers(const struct rt_memtable *m, int c, const struct ArrowArray *a, int64_t n, struct hd_err *err)
-{
-    if (a && a->release && a->length == m->table.rows && a->offset == 0 && a->n_buffers == n && a->buffers)
-        return 0;
-    return HD_FAIL(err, DATA, m->table.name, "column \"%s\": expected %lld rows from offset 0 in %s buffers",
-                   m->table.cols[c].name, (long long)m->table.rows, n == 2 ? "two" : "three");
-}
-
-static int expect_address(const struct rt_memtable *m, int c, const void *p, size_t align, struct hd_err *err)
-{
-    const struct fe_table_column *col = &m->table.cols[c];
-    if (m->table.rows == 0 || (p && (uintptr_t)p % align == 0 && (uintptr_t)col->at.validity % 4 == 0))
-        return 0;
-    return HD_FAIL(err, UNSUPPORTED, m->table.name,
-                   "column \"%s\" lies at %p on the device: expected an address of a multiple of %zu", col->name, p,
-                   align);
-}
-
-/* A lane of a warp reads HDD_LANE_ROWS at once, also behind the last row: where groups of so many are aligned, never
- * beyond the memory's page. */
-static int use_where_it_lies(struct rt_memtable *m, int c, const struct ArrowArray *a, struct hd_err *err)
-{
-    struct fe_table_column *col = &m->table.cols[c];
-    col->at.data = a->buffers[1];
-    return expect_address(m, c, col->at.data, (size_t)col->width * HDD_LANE_ROWS, err);
-}
-
-static int32_t code_of(const struct fe_table_column *entries, uint32_t i)
-{
-    uint32_t code = 0;
-    if (entries->at.validity && !rt_arrow_bit(entries->at.validity, i))
-        return -1;
-    memcpy(&code, (const char *)entries->at.data + (size_t)i * (size_t)entries->width, (size_t)entries->width);
-    return (int32_t)code;
-}
-
-static int read_dictionary(struct rt_memtable *m, struct rt_device_column *d, const struct ArrowArray *a,
-                           struct hd_err *err)
-{
-    struct rt_memtable **own = &m->entries[d->number];
-    struct fe_table_column *col = &m->table.cols[d->number];
-    HD_TRY(rt_device_entries(&m->memory, m->table.name, m->schema.children[d->number]->dictionary, a->dictionary, own,
-                             err));
-    const struct fe_table *t = &(*own)->table;
-    int32_t *codes = HD_NEWN(&m->arena, int32_t, (size_t)t->rows + 1);
-    for (uint32_t i = 0; i < t->rows; i++)
-        codes[i] = code_of(&t->cols[0], i);
-    d->codes = codes;
-    d->ncodes = (uint32_t)t->rows;
-    col->dict = t->cols[0].dict;
-    col->width = 4;
-    return 0;
-}
-
-static int to_convert(struct rt_memtable *m, struct rt_device_column *d, const struct ArrowArray *a, struct hd_err *err)
-{
-    struct fe_table_column *col = &m->table.cols[d->number];
-    d->name = col->name;
-    d->valid = col->at.validity;
-    d->values = a->buffers[1];
-    if (d->form == RT_DEVICE_ENDS)
-        d->strings = a->buffers[2];
-    HD_TRY(expect_address(m, d->number, d->values, d->form == RT_DEVICE_BOOLS ? 1 : (size_t)d->width, err));
-    return d->form == RT_DEVICE_CODES ? read_dictionary(m, d, a, err) : 0;
-}
-
-/* *n of d are to be converted. */
-static int use_device_column(struct rt_memtable *m, int c, const struct ArrowArray *a, struct rt_device_column *d,
-                             int *n, struct hd_err *err)
-{
-    struct sink k = {.m = m, .col = &m->table.cols[c], .c = c};
-    const struct ArrowSchema *s = m->schema.children[c];
-    bool plain = is_plain_format(s->format) && !s->dictionary;
-    d[*n] = (struct rt_device_column){.number = c};
-    if (!plain && !rt_device_form(s, &d[*n]))
-        return HD_FAIL(err, UNSUPPORTED, m->table.name,
-                       "column \"%s\": Arrow format \"%s\"%s cannot be used on a device", k.col->name, s->format,
-                       s->dictionary ? " with such a dictionary" : "");
-    HD_TRY(expect_buffers(m, c, a, !plain && d[*n].form == RT_DEVICE_ENDS ? 3 : 2, err));
-    choose_storage(&k);
-    k.col->facts = (struct fe_facts){.nulls = a->null_count, .distinct = -1, .max_mult = -1};
-    k.col->at.validity = a->null_count == 0 ? NULL : a->buffers[0];
-    if (k.col->at.validity)
-        k.col->nullable = true;
-    else
-        k.col->facts.nulls = 0;
-    return plain ? use_where_it_lies(m, c, a, err) : to_convert(m, &d[(*n)++], a, err);
-}
-
-static void use_converted(struct rt_memtable *m, const struct rt_device_column *d)
-{
-    struct fe_table_column *col = &m->table.cols[d->number];
-    col->at.data = d->data;
-    col->at.text_base = d->bases;
-    col->at.text_bytes = d->strings;
-    col->at.text_size = d->bytes;
-    if (d->form != RT_DEVICE_CODES)
-        return;
-    col->facts.nulls = d->nulls;
-    col->nullable |= d->nulls > 0;
-    col->at.validity = d->nulls > 0 ? d->bits : NULL;
-}
-
-static int use_columns(struct rt_memtable *m, struct hd_err *err)
-{
-    struct rt_device_column *d = HD_NEWN(&m->arena, struct rt_device_column, m->table.ncols + 1);
-    int n = 0;
-    m->entries = hd_try_calloc((size_t)m->table.ncols + 1, sizeof *m->entries);
-    if (!m->entries)
-        return no_memory(m, err);
-    for (int c = 0; c < m->table.ncols; c++)
-        HD_TRY(use_device_column(m, c, m->batches[0].children[c], d, &n, err));
-    if (n == 0 || m->table.rows == 0)
-        return 0;
-    HD_TRY(m->memory.convert(m->memory.self, d, n, m->table.rows, err));
-    for (int i = 0; i < n; i++)
-        use_converted(m, &d[i]);
-    return 0;
-}
-
-static int use_device(struct rt_memtable *m, struct hd_err *err)
-{
-    const struct ArrowArray *b = &m->batches[0];
-    HD_TRY(declare(m, err));
-    if (!b->release || b->length < 0 || b->length > FE_TABLE_MAX_ROWS || b->offset != 0 || b->null_count > 0 ||
-        b->n_children != m->schema.n_children || !b->children)
-        return HD_FAIL(err, DATA, m->table.name, "expected a batch of 0 to %d rows from offset 0 with %lld columns",
-                       FE_TABLE_MAX_ROWS, (long long)m->schema.n_children);
-    m->table.rows = b->length;
-    return use_columns(m, err);
-}
-
-int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batch, int device,
-                          const struct rt_device_memory *memory, struct rt_memtable **out, struct hd_err *err)
-{
-    struct rt_memtable *m = hd_try_calloc(1, sizeof *m);
-    struct ArrowArray *batches = hd_try_calloc(1, sizeof *batches);
-    if (!m || !batches) {
-        free(m);
-        free(batches);
-        memory->release(memory->self);
-        return HD_FAIL(err, RESOURCE, name, "out of memory");
-    }
-    hd_arena_init(&m->arena);
-    m->memory = *memory;
-    m->table.name = hd_strdup(&m->arena, name);
-    m->table.id = rt_table_next_id();
-    m->table.device = device + 1;
-    m->batches = batches;
-    m->batches[0] = *batch;
-    m->schema = *schema;
-    batch->release = NULL;
-    schema->release = NULL;
-    int rc = use_device(m, err);
-    m->nbatches = 1; /* for its release; it has no source to be read from */
     if (rc == 0)
         *out = m;
     else

@@ -12,11 +12,10 @@ struct rt_device_memory; /* arrow_device.h */
  * Facts are unknown but for NULLs unless compute_facts. The stream is released in any case. */
 int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool compute_facts, int threads,
                     struct rt_memtable **out, struct hd_err *err);
-/* A batch in the memory of GPU number `device`. Numbers, dates and times are used where they lie: formats, lengths and
- * alignment are checked, values are not looked at. What has another layout than the store's is converted by *memory,
- * which says so of wrong values, and is released with the table or on failure. schema and batch are taken over, but if
- * there is no memory. */
-int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batch, int device,
+/* n batches in the memory of GPU number `device`. What has the store's layout is used where it lies; what has not, or lies
+ * in several batches, is converted by *memory, which checks values, too, and is released with the table or on failure.
+ * schema and batches are taken over, but if there is no memory. */
+int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batches, int n, int device,
                           const struct rt_device_memory *memory, struct rt_memtable **out, struct hd_err *err);
 struct fe_table *rt_memtable_table(struct rt_memtable *m);
 void rt_memtable_free(struct rt_memtable *m); /* NULL is fine */

@@ -503,15 +503,26 @@ struct hdd_column_args {
 
 // ---- finish_import.cu ----------------------------------------------------------------------
 
-// A column of Arrow's layout, from row 0 on, that becomes one of the store's.
+// Where the strings of views lie.
+struct hdd_import_buffer {
+    hdd_u64 address, size;
+};
+
+// A chunk of a column of Arrow's layout, the rows [first, first + n) of one of the store's. Its rows begin at `offset` of
+// its buffers. Where it has indices of a dictionary, those are its buffers, and the values are those of the entries.
 struct hdd_import_args {
-    hdd_u64 from, valid, n; // bits, offsets (one more than rows) or indices; bitmap, 0: all are there; rows
-    hdd_u64 strings; // bytes that offsets count
-    hdd_u64 codes; // of a dictionary's entries: 32 bits each, -1 NULL
-    hdd_u64 to, bases; // bytes, 32-bit ends or codes; 64 bits per block of ends
-    hdd_u64 bits, nulls; // of codes: bitmap, how many are NULL
-    hdd_u64 bad; // the smallest row that is wrong, 64 bits
-    hdd_u32 nentries, blocks, width, is_signed, utf8;
+    hdd_u64 first, n, offset;
+    hdd_u64 from, valid; // values, offsets or views; bitmap of the rows, 0: all are there
+    hdd_u64 index, entry_valid, entry_offset, nentries; // indices, 0: none; of the entries
+    hdd_u64 strings, buffers; // bytes that offsets count; struct hdd_import_buffer of views
+    hdd_u64 to, bits; // values or 32-bit ends, 0: they are only checked; bitmap
+    hdd_u64 bases; // of ends: 64 bits per block of 2^16 rows
+    hdd_u64 lengths, sums, text; // of strings that are copied: 32 bits per row; 64 bits per row; where to
+    hdd_u64 least[2], most[2]; // of values: 128 bits, lower half first
+    hdd_u64 bad, nulls; // the smallest row that is wrong, how many are NULL: 64 bits
+    hdd_u32 format, index_format; // enum hdd_arrow_format
+    hdd_u32 width; // bytes of what it becomes; of FIXED strings: of each
+    hdd_u32 bounded, utf8, nbuffers, blocks;
 };
 
 #endif

@@ -387,6 +387,7 @@ class Catalog(Case):
 
     def test_info(self):
         info = self.con.adbc_get_info()
+        self.assertTrue({"threads", "devices", "memory_limit"} <= set(json.loads(info[10000])))
         self.assertEqual((info["vendor_name"], info["driver_adbc_version"]), ("Heddle", 1_001_000))
 
     def test_a_database_by_uri(self):
@@ -431,8 +432,46 @@ class Options(Case):
         self.assertEqual(statement.get_option_int("heddle.memory_limit"), 1 << 20)
         self.assertEqual(statement.get_option("heddle.profile"), "true")
 
+    def test_devices_and_memory(self):
+        values = {"heddle.device": "0,1", "heddle.device_memory": 1 << 30, "pin": "1048576", "heddle.temp_dir": tempfile.gettempdir(),
+                  "temp_limit": 1 << 20, "backend": "cpu"}
+        db = adbc_driver_manager.AdbcDatabase(driver=DRIVER, path="", **{k: str(v) for k, v in values.items()})
+        self.addCleanup(db.close)
+        for name, value in values.items():
+            self.assertEqual(db.get_option(name), str(value))
+        self.assertEqual(db.get_option_int("device_memory"), 1 << 30)
+        with self.assertRaisesRegex(adbc_driver_manager.Error, "NOT_FOUND.*no integer"):
+            db.get_option_int("device")
+        for devices in ("all", "0", "3"):
+            connect(device=devices).close()
+        with self.assertRaisesRegex(adbc_driver_manager.Error, "named twice"):
+            connect(device="0,0")
+        self.cur.adbc_ingest("sales", SALES)
+        statement = self.cur.adbc_statement
+        statement.set_options(**{"heddle.gpu_block": "2", "heddle.gpu_warps": 64, "heddle.fws_threshold": 10})
+        self.assertEqual(statement.get_option_int("gpu_warps"), 64)
+        self.cur.execute(plan(scan("sales", columns=["id"])))
+        self.assertEqual(len(self.cur.fetchall()), SALES.num_rows)
+
+    def test_memory_limits_hold(self):
+        """State beyond the limit goes to a temporary file, or, without one, ends the query."""
+        n = 200_000
+        table = pa.table({"k": pa.array(range(n), pa.int64())})
+        groups = plan({"op": "aggregate", "keys": [], "aggs": [{"fn": "count", "as": "n"}], "input": {
+            "op": "aggregate", "keys": [{"expr": "k * 7919 % 1000003", "as": "g"}], "aggs": [{"fn": "count", "as": "n"}], "input": scan("t")}})
+        for temp, expected in (({}, None), ({"temp_dir": ""}, "memory")):
+            with self.subTest(**temp), connect(memory_limit=str(4 << 20), backend="cpu", **temp) as con, con.cursor() as cur:
+                cur.adbc_ingest("t", table)
+                if expected:
+                    with self.assertRaisesRegex(adbc_driver_manager.Error, expected):
+                        cur.execute(groups)
+                        cur.fetchall()
+                else:
+                    cur.execute(groups)
+                    self.assertEqual(cur.fetchall(), [(n,)])
+
     def test_bad_values(self):
-        for name, value in (("threads", "-1"), ("threads", "many"), ("threads", "3000000000"), ("no_mmap", "perhaps"), ("backend", "abacus"), ("device", "1x")):
+        for name, value in (("threads", "-1"), ("threads", "many"), ("threads", "3000000000"), ("no_mmap", "perhaps"), ("backend", "abacus"), ("device", "1x"), ("device_memory", "1G"), ("pin", "-1")):
             with self.subTest(name=name, value=value), self.assertRaisesRegex(adbc_driver_manager.Error, name):
                 connect(**{name: value})
         with self.assertRaisesRegex(adbc_driver_manager.Error, "NOT_IMPLEMENTED.*colour"):

@@ -178,6 +178,41 @@ CALL(heddle_database_compute_facts)
     return rc;
 }
 
+/* An empty device stream over the same on the host. */
+static int device_schema(struct ArrowDeviceArrayStream *s, struct ArrowSchema *out)
+{
+    (void)s;
+    make_schema(out);
+    return 0;
+}
+static int device_next(struct ArrowDeviceArrayStream *s, struct ArrowDeviceArray *out)
+{
+    (void)s;
+    *out = (struct ArrowDeviceArray){.device_type = ARROW_DEVICE_CPU, .device_id = -1};
+    return 0;
+}
+static const char *device_error(struct ArrowDeviceArrayStream *s)
+{
+    (void)s;
+    return NULL;
+}
+static void device_release(struct ArrowDeviceArrayStream *s)
+{
+    s->release = NULL;
+}
+#define DEVICE_STREAM_CALL(name) \
+    CALL(name) \
+    { \
+        struct ArrowDeviceArrayStream s = {ARROW_DEVICE_CPU, device_schema,  device_next, \
+                                           device_error,     device_release, NULL}; \
+        heddle_database *db = new_database(); \
+        int rc = name(ARG(0, db), ARG(1, "m"), ARG(2, &s), err); \
+        assert_true((s.release == NULL) == (k != 2)); \
+        heddle_database_free(db); \
+        return rc; \
+    }
+DEVICE_STREAM_CALL(heddle_database_register_device_stream)
+DEVICE_STREAM_CALL(heddle_database_replace_device_stream)
 CALL(heddle_database_drop)
 {
     heddle_database *db = new_database_of_one();
@@ -477,6 +512,8 @@ CALL(heddle_statement_report)
     X(heddle_database_register_device, "!!!!") \
     X(heddle_database_replace_device, "!!!!") \
     X(heddle_database_compute_facts, "!!") \
+    X(heddle_database_register_device_stream, "!!!") \
+    X(heddle_database_replace_device_stream, "!!!") \
     X(heddle_database_drop, "!!") \
     X(heddle_database_table_count, "o") \
     X(heddle_database_table_name, "o") \

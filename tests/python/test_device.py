@@ -1,4 +1,4 @@
-"""Arrow's PyCapsule interface of devices, here of the host: a GPU's memory is in tests/simt/test_arrow_import.c and
+"""Arrow's PyCapsule interface of devices, here of the host: a GPU's memory is in tests/simt/test_arrow_layouts.c and
 tests/gpu/device.py.
 """
 import ctypes
@@ -24,6 +24,48 @@ def only(name, function):
     return type("Foreign", (), {name: lambda self, requested_schema=None, **options: function()})()
 
 
+class Stream:
+    """A stream of the device interface over batches of the host; pyarrow has none in Python."""
+
+    def __init__(self, schema, batches):
+        self.schema, self.batches, self.error = schema, iter(batches), b""
+        fields = dict(_device.DeviceStream._fields_)
+        self.stream = _device.DeviceStream(1, *(fields[n](getattr(self, n)) for n in (
+            "get_schema", "get_next", "get_last_error", "release")))
+
+    def get_schema(self, _, out):
+        self.schema._export_to_c(out)
+        return 0
+
+    def get_next(self, _, out):
+        try:
+            batch = next(self.batches, None)
+        except ValueError as e:
+            self.error = str(e).encode()
+            return 5
+        ctypes.memset(out, 0, ctypes.sizeof(_device.DeviceArray))
+        if batch is not None:
+            batch._export_to_c_device(out)
+        return 0
+
+    def get_last_error(self, _):
+        return self.error
+
+    def release(self, stream):
+        stream.contents.release = type(stream.contents.release)()
+
+    def __arrow_c_device_stream__(self, requested_schema=None, **_):
+        return _device._capsule(self.stream, _device.STREAM)
+
+
+def batches_of(capsule):
+    """Each with what it was before it was taken."""
+    stream = _device._struct(_device.DeviceStream, capsule, _device.STREAM)
+    while (array := _device._next(stream)).array.release:
+        schema = _device._schema(stream)
+        yield pa.RecordBatch._import_from_c_device(ctypes.addressof(array), ctypes.addressof(schema))
+
+
 class Registering(unittest.TestCase):
     def setUp(self):
         self.con = heddle.connect(backend="cpu")
@@ -40,6 +82,21 @@ class Registering(unittest.TestCase):
         facts = next(t for t in self.con.catalog()["tables"] if t["name"] == "t")
         self.assertEqual(self.con.run(SCAN).fetchall(), self.rows)
         self.assertIn("distinct", str(facts))
+
+    def test_streams_of_the_host(self):
+        table = pa.Table.from_batches([self.batch, self.batch.slice(1)])
+        self.con.register("t", Stream(table.schema, table.to_batches()))
+        self.assertEqual(self.con.run(SCAN).fetchall(), self.rows + self.rows[1:])
+        self.con.register("t", Stream(table.schema, []))
+        self.assertEqual(self.con.rows("t"), 0)
+
+    def test_streams_that_fail(self):
+        def batches():
+            yield self.batch
+            raise ValueError("no more")
+        with self.assertRaisesRegex(heddle.DataError, "the Arrow stream failed: .*no more"):
+            self.con.register("t", Stream(self.batch.schema, batches()))
+        self.assertEqual(self.con.tables(), [])
 
     def test_replaces(self):
         self.con.register("t", {"a": [1]})
@@ -79,6 +136,28 @@ class Results(unittest.TestCase):
         self.assertEqual(batch.sort_by("a").column(1)[99_999].as_py(), "n99999")
         with self.assertRaisesRegex(heddle.UserError, "taken before"):
             pa.record_batch(r)
+
+    def test_as_a_stream(self):
+        capsule = self.con.prepare(SCAN).run_on_device().__arrow_c_device_stream__()
+        batches = list(batches_of(capsule))
+        self.assertGreater(len(batches), 1)
+        self.assertEqual(sum(b.num_rows for b in batches), 100_000)
+
+    def test_streams_hold_what_they_need(self):
+        r = self.con.prepare(SCAN).run_on_device()
+        keeper = unittest.mock.Mock()
+        gone = weakref.ref(keeper)
+        capsule = _device._capsule(_device._holding(r._take(), keeper), _device.STREAM)
+        del keeper
+        first = next(batches_of(capsule))
+        del capsule
+        gc.collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(first.num_columns, 2)
+        del first
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertEqual((_device._streams, _device._held), ({}, {}))
 
     def test_no_rows(self):
         r = self.con.prepare({"heddle": 1, "root": {"op": "scan", "table": "t", "filter": "a < 0"}}).run_on_device()

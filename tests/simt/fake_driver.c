@@ -118,6 +118,16 @@ int cuMemGetInfo(size_t *free_bytes, size_t *total)
     return OK;
 }
 
+int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
+{
+    CURRENT(c);
+    const struct block *b = find((void *)(uintptr_t)address, 1);
+    if (attribute != 2 || !b)
+        return INVALID_VALUE;
+    *(unsigned *)value = b->kind == DEVICE ? 2 : 1;
+    return OK;
+}
+
 int cuMemAlloc(uint64_t *address, size_t n)
 {
     CURRENT(c);

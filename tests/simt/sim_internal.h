@@ -38,6 +38,7 @@ void sim_free_all(struct sim *e);
 const struct sim_buffer *sim_overrun(const struct sim *e, size_t *n);
 /* n bytes in one buffer of the device, or with no device in one piece of page-locked memory. */
 unsigned char *sim_bytes(struct rt_place at, size_t n);
+bool sim_owns(struct rt_device *d, uint64_t address);
 int sim_alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err *err);
 void sim_free(struct rt_device *d, uint64_t address);
 int sim_host_alloc(struct rt_device *d, size_t n, void **p, struct hd_err *err);

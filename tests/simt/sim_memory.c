@@ -237,6 +237,21 @@ void sim_device_lend(const void *p, size_t n)
     foreign.end = foreign.begin + n;
 }
 
+static bool in_buffer(const struct sim *e, uint64_t address, size_t n)
+{
+    for (const struct sim_buffer *b = e->buffers; b; b = b->next) {
+        uint64_t from = (uintptr_t)(b->base + GUARD);
+        if (address >= from && address + n <= from + b->n)
+            return true;
+    }
+    return address >= foreign.begin && address + n <= foreign.end;
+}
+
+bool sim_owns(struct rt_device *d, uint64_t address)
+{
+    return in_buffer(sim_of(d), address, 1);
+}
+
 unsigned char *sim_bytes(struct rt_place at, size_t n)
 {
     unsigned char *p = (unsigned char *)(uintptr_t)at.address;
@@ -245,12 +260,7 @@ unsigned char *sim_bytes(struct rt_place at, size_t n)
             HD_BUG("%zu bytes at %p are not page-locked", n, (void *)p);
         return p;
     }
-    for (const struct sim_buffer *b = sim_of(at.device)->buffers; b; b = b->next) {
-        uint64_t from = (uintptr_t)(b->base + GUARD);
-        if (at.address >= from && at.address + n <= from + b->n)
-            return p;
-    }
-    if (at.address >= foreign.begin && at.address + n <= foreign.end)
+    if (in_buffer(sim_of(at.device), at.address, n))
         return p;
     HD_BUG("%zu bytes at %p are in no buffer of the device", n, (void *)p);
 }
