@@ -115,3 +115,13 @@ double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_tra
 {
     return HD_MAX(rt_traffic_ms(m, t->random), HD_MAX(t->gathering, t->adding));
 }
+
+const char *rt_traffic_bound(const struct rt_memory_model *m, const struct rt_traffic *t)
+{
+    double most = rt_traffic_random_ms(m, t);
+    if (t->adding > 0 && t->adding >= most)
+        return "atomics";
+    if (t->gathering > 0 && t->gathering >= most)
+        return "lookups";
+    return t->random > t->bytes ? "random bytes" : "bytes";
+}

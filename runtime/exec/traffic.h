@@ -36,5 +36,7 @@ void rt_traffic_of(const struct rt_spec *spec, int i, const struct rt_exec_stats
 double rt_traffic_ms(const struct rt_memory_model *m, double bytes);
 /* The longest of what random bytes, gathering and adding take. */
 double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_traffic *t);
+/* Which of them that is: "bytes" (random ones are no more than those that come once), "random bytes", "lookups", "atomics". */
+const char *rt_traffic_bound(const struct rt_memory_model *m, const struct rt_traffic *t);
 
 #endif
