@@ -117,8 +117,9 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
         else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
             cu_line(u->out, "live = live & ((%s >> j & 1) %s 0);", tile_bits(u, i), s->negate ? "==" : "!=");
         else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)
-            cu_line(u->out, "live = live & %shdd_test_bit(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
-                    cu_arg(u, s->a_bits), cu_arg(u, s->a_range), cu_expr(u, s->expr));
+            cu_line(u->out, "live = live & %s%s(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
+                    s->bits_bytes ? hd_asprintf(u->arena, "copy%d.test", i) : "hdd_test_bit", cu_arg(u, s->a_bits),
+                    cu_arg(u, s->a_range), cu_expr(u, s->expr));
         else if (!early || early[i])
             tile_slot(u, s);
     }
@@ -168,6 +169,11 @@ void cu_declare_slot(struct cu_unit *u, int slot)
 static bool is_emitted(const struct cu_unit *u, int step)
 {
     return step >= u->pipeline->gpu_tile.steps || u->pipeline->gpu_tile.again[step];
+}
+
+bool cu_tile_tested(const struct cu_unit *u, int step)
+{
+    return step < u->pipeline->gpu_tile.steps && u->pipeline->spec->shape != RT_SHAPE_LOOP;
 }
 
 /* Rows that are only counted have no use for it. */

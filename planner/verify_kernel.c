@@ -8,11 +8,27 @@ static int queue_donation(int tuple)
     return HDD_QUEUE_DONATION_BYTES + HDD_QUEUE_ENTRIES * (HDD_RANGE_BYTES + tuple);
 }
 
+/* Copies of bitmaps in a block's shared memory. */
+static bool check_copies(struct vf *v, int *shared)
+{
+    const struct pl_pipeline *p = v->p;
+    for (int i = 0; i < p->nsteps; i++) {
+        const struct pl_step *s = &p->steps[i];
+        bool looks = i < p->gpu_tile.steps && (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) != 0;
+        VF_CHECK(v, KERNEL_COPY, s->bits_bytes == 0 || (looks && p->nlevels == 1 && s->bits_bytes % 8 == 0));
+        uint64_t bits = s->bits_bytes ? v->spec->states[s->state].range : 0;
+        VF_CHECK(v, KERNEL_COPY, s->bits_folded == (bits > (uint64_t)s->bits_bytes * 8));
+        *shared += s->bits_bytes;
+    }
+    return true;
+}
+
 bool vf_kernel(struct vf *v)
 {
     const struct pl_pipeline *p = v->p;
     const struct pl_gpu *k = &p->gpu;
     int shared = p->sink.shared_bytes;
+    VF_TRY(check_copies(v, &shared));
     VF_CHECK(v, KERNEL_WARPS, k->block_warps >= 1 && k->block_warps <= HDD_BLOCK_WARPS_MAX);
     VF_CHECK(v, KERNEL_HANDED, k->donation_bytes % 16 == 0 && k->slot_bytes % 16 == 0);
     VF_CHECK(v, KERNEL_HANDED, k->donation_bytes >= HDD_SCAN_DONATION_BYTES && k->slot_bytes >= HDD_SLOT_BYTES);
