@@ -19,7 +19,7 @@ enum {
  * that has `bytes`, or else the largest within `room`. 0: none. */
 static int size_of(double bytes, int room)
 {
-    int size = 64, last = room < size ? room / 8 * 8 : 0;
+    int size = 64, last = room < size ? HD_MAX(room, 0) / 8 * 8 : 0;
     for (; size <= room; size += HD_MAX(size / 512 * 64, 64)) {
         last = size;
         if (bytes <= size)

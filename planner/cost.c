@@ -228,8 +228,9 @@ bool pl_direct_fits(double bytes)
 bool pl_worth_block_bits(double rows, double spared, double bytes, bool any)
 {
     enum { SECTOR = 32, PROCESSORS = HDD_LARGE_BLOCKS / 8, GAIN_MIN = 4 };
-    const double share_min = 0.25;
-    return rows > 0 && spared >= share_min * rows && (any || spared * SECTOR >= bytes * PROCESSORS * GAIN_MIN);
+    const double share_min = 0.25, spared_min = 1e6;
+    return rows > 0 && spared >= share_min * rows &&
+           (any || (spared >= spared_min && spared * SECTOR >= bytes * PROCESSORS * GAIN_MIN));
 }
 
 /* A slot and a row each. Beyond the last cache of a CPU, and of a GPU, an access is a miss; in parts none is, but each

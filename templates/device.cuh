@@ -31,6 +31,7 @@ enum {
     HDD_LARGE_BLOCKS = 1056,
     HDD_LARGE_WARPS = 8192,
     HDD_RESIDENT_WARPS = 32, // of a multiprocessor: 64 registers a thread
+    HDD_LOOKING_WARPS = 48,  // the same where rows wait for lookups: 40 registers
 
     // What a warp keeps in shared memory per level, or hands to another warp. Bytes of structures, after
     // which ranges and tuples follow.
