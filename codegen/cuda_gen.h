@@ -176,8 +176,6 @@ void cu_visit(struct cu_unit *u, int level);
  * are loaded at among them. */
 bool *cu_slots_read_from(const struct cu_unit *u, int first, bool loads);
 /* A constant, or a member of the frame. */
-/* The tile has looked this step up: rows that are visited have a match. */
-bool cu_tile_tested(const struct cu_unit *u, int step);
 void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value);
 void cu_declare_slot(struct cu_unit *u, int slot);
 /* The child's row: the position `at` itself, or what is listed there. */

@@ -138,7 +138,8 @@ static const char *initialisers(struct cu_unit *u)
     for (int i = 0; i < u->pipeline->gpu_tile.steps; i++) {
         const struct pl_step *s = &u->pipeline->steps[i];
         if (s->bits_bytes)
-            hd_strbuf_addf(&b, ",\n          copy%d(shared.copy%d, %s, %s)", i, i, cu_arg(u, s->a_bits), cu_arg(u, s->a_range));
+            hd_strbuf_addf(&b, ",\n          copy%d(shared.copy%d, %s, %s)", i, i, cu_arg(u, s->a_bits),
+                           cu_arg(u, s->a_range));
     }
     const char *sink = cu_sink_initialiser(u);
     if (sink)

@@ -171,11 +171,6 @@ static bool is_emitted(const struct cu_unit *u, int step)
     return step >= u->pipeline->gpu_tile.steps || u->pipeline->gpu_tile.again[step];
 }
 
-bool cu_tile_tested(const struct cu_unit *u, int step)
-{
-    return step < u->pipeline->gpu_tile.steps && u->pipeline->spec->shape != RT_SHAPE_LOOP;
-}
-
 /* Rows that are only counted have no use for it. */
 void cu_bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read)
 {

@@ -8,7 +8,7 @@
 #include "planner/cost.h"
 
 enum {
-    WARPS = 16,       /* of a block: three fill a multiprocessor, */
+    WARPS = 16, /* of a block: three fill a multiprocessor, */
     WARPS_LARGE = 32, /* and one with more copies than SMALL_BYTES */
     SMALL_BYTES = 72 << 10,
     SINK_MAX = 4 << 10, /* of accumulators of threads */
@@ -55,17 +55,18 @@ static bool is_lookup(const struct pl_step *s)
 
 void pl_choose_block_bits(const struct ctx *c, struct pl_pipeline *q)
 {
-    int max = c->opt.block_bits ? HD_MIN(c->opt.block_bits, LARGE_BYTES) : LARGE_BYTES, all = 0;
+    int all = 0;
     int sink = pl_place_shared(q->sink.place, q->sink.place_size, WARPS_LARGE);
     bool threads = pl_place_row(q->sink.place)->thread; /* their copies grow with the block */
     if (q->nlevels > 1 || q->framed || q->spec->ordered || c->opt.gpu_block_warps || (threads && sink > SINK_MAX))
         return;
     sink = threads ? sink : q->sink.shared_bytes;
+    int max = c->opt.block_bits ? HD_MIN(c->opt.block_bits, LARGE_BYTES - sink) : LARGE_BYTES - sink;
     for (int i = 0; i < q->gpu_tile.steps; i++) {
         struct pl_step *s = &q->steps[i];
         if (!is_lookup(s))
             continue;
-        s->bits_bytes = bytes_of(c, s, max - sink - all);
+        s->bits_bytes = bytes_of(c, s, max - all);
         s->bits_folded = s->bits_bytes && c->states.v[s->state].range > (uint64_t)s->bits_bytes * 8;
         all += s->bits_bytes;
     }

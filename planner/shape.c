@@ -105,16 +105,29 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
     return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
+/* Registers for all values that a row has. */
+static int value_registers(const struct pl_pipeline *p)
+{
+    static const int registers[] = {
+        [RT_BOOL] = 1, [RT_I32] = 1, [RT_I64] = 2, [RT_I128] = 4, [RT_F64] = 2, [RT_STR] = 3, [RT_F32] = 1};
+    int n = 0;
+    for (int i = 0; i < p->nslots; i++)
+        n += registers[p->slots[i].phys] + p->slots[i].nullable;
+    return n;
+}
+
 /* Rows wait for one lookup after the other: warps to switch to are worth more than registers that the compiler would
  * take to have more of a row on its way. */
 static int looking_blocks(const struct pl_pipeline *p, int stride)
 {
+    enum { VALUES_MAX = 40 }; /* some of which are there at once; beyond, kernels may spill */
     int bytes = p->sink.shared_bytes, lookups = 0;
     for (int i = 0; i < p->nsteps; i++) {
         bytes += p->steps[i].bits_bytes;
         lookups += pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
     }
-    if (!lookups || p->framed || (p->sink.caches[PL_CACHE_WARP] && stride >= WIDE_GROUP))
+    if (!lookups || p->framed || value_registers(p) > VALUES_MAX ||
+        (p->sink.caches[PL_CACHE_WARP] && stride >= WIDE_GROUP))
         return 0;
     return HD_MIN(HDD_LOOKING_WARPS / p->gpu.block_warps, HDD_SHARED_BYTES / HD_MAX(bytes, 1));
 }

@@ -76,8 +76,8 @@ static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
     const struct pl_step *s = &q->steps[i];
     double rows = s->est, left = i + 1 < q->nsteps ? q->steps[i + 1].est : q->spec->counter_est[q->nsteps];
     return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && (s->probe != PL_LEFT && s->probe != PL_MARK) &&
-           expr_is_cheap(c, s->expr) && !q->framed && left >= 0 &&
-           reads_whole(c, q, i) && left <= LOOKUP_LEFT_MAX * rows;
+           expr_is_cheap(c, s->expr) && !q->framed && left >= 0 && reads_whole(c, q, i) &&
+           left <= LOOKUP_LEFT_MAX * rows;
 }
 
 /* Bits of eight rows are a byte that a lane reads at once. */

@@ -23,6 +23,20 @@ static bool check_copies(struct vf *v, int *shared)
     return true;
 }
 
+/* Registers are limited where warps share work, and where rows wait for lookups. */
+static bool check_resident(struct vf *v)
+{
+    const struct pl_pipeline *p = v->p;
+    const struct pl_gpu *k = &p->gpu;
+    bool sharing = p->spec->shape == RT_SHAPE_AWS, looking = false;
+    bool straight = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
+    for (int i = 0; straight && i < p->nsteps; i++)
+        looking |= pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
+    int most = sharing ? HDD_RESIDENT_WARPS : looking ? HDD_LOOKING_WARPS : 0;
+    VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= most / k->block_warps);
+    return true;
+}
+
 bool vf_kernel(struct vf *v)
 {
     const struct pl_pipeline *p = v->p;
@@ -41,7 +55,7 @@ bool vf_kernel(struct vf *v)
     shared += p->loop.rows && !p->loop.fused ? k->block_warps * HDD_LOOP_WAITING_BYTES : 0;
     VF_CHECK(v, KERNEL_SHARED, k->shared_bytes == shared);
     VF_CHECK(v, KERNEL_AT_LAUNCH, k->shared_at_launch == (k->shared_bytes > HDD_SHARED_DECLARED));
-    VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= HDD_LOOKING_WARPS / k->block_warps);
+    VF_TRY(check_resident(v));
     bool nested = p->spec->shape == RT_SHAPE_NIFS && !p->spec->ordered;
     VF_CHECK(v, KERNEL_PLACES,
              !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && (p->nlevels == 1 || nested) && !p->framed));
@@ -58,7 +72,5 @@ bool vf_kernel(struct vf *v)
                  (p->spec->ordered && p->sink.kind == PL_SINK_ROWS && p->nlevels == 1 && !k->places_ahead));
     for (int i = 0; p->spec->row_for_row && i < p->nsteps; i++)
         VF_CHECK(v, ROW_FOR_ROW, pl_step_form(p->steps[i].kind)->yields != PL_YIELDS_SOME);
-    bool straight = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
-    VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks == 0 || straight || p->spec->shape == RT_SHAPE_AWS);
     return true;
 }

@@ -67,6 +67,8 @@ static double one_by_one(const struct touched *t, const struct rt_memory_model *
                          double n)
 {
     double miss = missed(t, m);
+    if (t->items * t->stride <= m->near_cache && r->near > 0)
+        return n / r->near * 1e3;
     return r->cached > 0 && r->beyond > 0 ? n * ((1 - miss) / r->cached + miss / r->beyond) * 1e3 : 0;
 }
 
