@@ -410,6 +410,8 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     out->donation_bytes = (uint32_t)u->pipeline->gpu.donation_bytes;
     out->slot_bytes = (uint32_t)u->pipeline->gpu.slot_bytes;
     out->threads = block_threads(u);
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++)
+        out->shared_fits |= u->pipeline->steps[i].bits_bytes > 0;
     out->shared_bytes = u->pipeline->gpu.shared_at_launch ? (uint32_t)u->pipeline->gpu.shared_bytes : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},

@@ -12,7 +12,7 @@ enum {
     WARPS_LARGE = 32, /* and one with more copies than SMALL_BYTES */
     SMALL_BYTES = 72 << 10,
     SINK_MAX = 4 << 10, /* of accumulators of threads */
-    LARGE_BYTES = 160 << 10 /* what is left is the L1 cache, through which columns come */
+    LARGE_BYTES = 159 << 10 /* what is left is the L1 cache, through which columns come */
 };
 
 /* Sizes that kernels are compiled for are some percent apart, so that a cubin serves similar bitmaps: the smallest
@@ -36,13 +36,32 @@ static double share_set(const struct rt_state *st, double bytes)
     return 1 - pow(1 - set, of_each);
 }
 
+/* Some keys have so many more rows than others that estimates of matches say nothing: large copies, which leave a multiprocessor
+ * half its warps, are for rows that end there. */
+static bool is_skewed(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    enum { TIMES = 16 };
+    bool *read = HD_NEWN(c->a, bool, q->nslots + 1);
+    pl_expr_reads(c->exprs.v, s->expr, read);
+    for (int i = 0; i < q->nsteps; i++) {
+        const struct pl_step *l = &q->steps[i];
+        if (l->kind != PL_STEP_LOAD_COLUMN || !read[l->slot])
+            continue;
+        const struct fe_facts *f = &l->table->cols[l->column].facts;
+        double mean = (double)l->table->rows / (double)c->states.v[s->state].range;
+        if (f->known && f->max_mult > TIMES * HD_MAX(mean, 1.0))
+            return true;
+    }
+    return false;
+}
+
 /* What a block does for a pipeline's rows is enough to pay for its copies. */
-static int bytes_of(const struct ctx *c, const struct pl_step *s, int room)
+static int bytes_of(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s, int room)
 {
     const struct rt_state *st = &c->states.v[s->state];
     double bitmap = (double)((st->range + 63) / 64) * 8;
     int size = size_of(bitmap, room);
-    if (size == 0)
+    if (size == 0 || (bitmap > size && is_skewed(c, q, s)))
         return 0;
     double spared = s->est * (bitmap > size ? 1 - share_set(st, size) : 1);
     return pl_worth_block_bits(s->est, spared, bitmap, c->opt.block_bits > 0) ? size : 0;
@@ -66,7 +85,7 @@ void pl_choose_block_bits(const struct ctx *c, struct pl_pipeline *q)
         struct pl_step *s = &q->steps[i];
         if (!is_lookup(s))
             continue;
-        s->bits_bytes = bytes_of(c, s, max - all);
+        s->bits_bytes = bytes_of(c, q, s, max - all);
         s->bits_folded = s->bits_bytes && c->states.v[s->state].range > (uint64_t)s->bits_bytes * 8;
         all += s->bits_bytes;
     }

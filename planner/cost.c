@@ -228,7 +228,7 @@ bool pl_direct_fits(double bytes)
 bool pl_worth_block_bits(double rows, double spared, double bytes, bool any)
 {
     enum { SECTOR = 32, PROCESSORS = HDD_LARGE_BLOCKS / 8, GAIN_MIN = 4 };
-    const double share_min = 0.25, spared_min = 1e6;
+    const double share_min = 0.15, spared_min = 1e6;
     return rows > 0 && spared >= share_min * rows &&
            (any || (spared >= spared_min && spared * SECTOR >= bytes * PROCESSORS * GAIN_MIN));
 }

@@ -3,15 +3,11 @@
  * values in a tile they load again: they are few, and the tile's registers are free by then. */
 #include "planner/tile.h"
 
-#include <math.h>
-
 #include "planner/parts.h"
 
-/* Lookups in a tile: as many of the scan's rows reach them, or they need as many of the column's sectors, and as many of
- * those rows are left at most. */
-#define LOOKUP_SHARE_MIN  0.125
-#define LOOKUP_SECTOR_MIN 0.75
-#define LOOKUP_LEFT_MAX   0.75
+/* Lookups in a tile: as many of the scan's rows reach them, and as many of those are left at most. */
+#define LOOKUP_SHARE_MIN 0.125
+#define LOOKUP_LEFT_MAX  0.75
 
 static bool is_cheap(enum fe_cost cost)
 {
@@ -46,29 +42,6 @@ static bool is_load(const struct pl_pipeline *q, const struct pl_step *s)
            q->slots[s->slot].phys != RT_I128 && s->row_slot == q->source_slot;
 }
 
-/* Bytes of a stored value of the widest column that an expression looks at; 0: it looks at none. */
-static int column_bytes(const struct ctx *c, const struct pl_pipeline *q, int expr)
-{
-    bool *read = HD_NEWN(c->a, bool, q->nslots + 1);
-    int bytes = 0;
-    pl_expr_reads(c->exprs.v, expr, read);
-    for (int i = 0; i < q->nsteps; i++) {
-        const struct pl_step *s = &q->steps[i];
-        if (s->kind == PL_STEP_LOAD_COLUMN && read[s->slot])
-            bytes = HD_MAX(bytes, s->table->cols[s->column].width);
-    }
-    return bytes;
-}
-
-/* Enough rows of a scan reach step i for its column to be read whole. */
-static bool reads_whole(const struct ctx *c, const struct pl_pipeline *q, int i)
-{
-    enum { SECTOR = 32 };
-    double share = q->steps[i].est / (double)q->spec->table->rows;
-    int bytes = column_bytes(c, q, q->steps[i].expr);
-    return share >= LOOKUP_SHARE_MIN || (bytes > 0 && 1 - pow(1 - share, (double)SECTOR / bytes) >= LOOKUP_SECTOR_MIN);
-}
-
 /* A filter by a bit of a table of keys: of a tile's rows all bits are asked for before the first is there. It pays
  * where it ends rows, and where enough reach it: a tile reads its columns whole. */
 static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
@@ -76,8 +49,8 @@ static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
     const struct pl_step *s = &q->steps[i];
     double rows = s->est, left = i + 1 < q->nsteps ? q->steps[i + 1].est : q->spec->counter_est[q->nsteps];
     return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && (s->probe != PL_LEFT && s->probe != PL_MARK) &&
-           expr_is_cheap(c, s->expr) && !q->framed && left >= 0 && reads_whole(c, q, i) &&
-           left <= LOOKUP_LEFT_MAX * rows;
+           expr_is_cheap(c, s->expr) && !q->framed && left >= 0 &&
+           rows >= LOOKUP_SHARE_MIN * (double)q->spec->table->rows && left <= LOOKUP_LEFT_MAX * rows;
 }
 
 /* Bits of eight rows are a byte that a lane reads at once. */

@@ -7,24 +7,26 @@
 
 #include "hd/probe.cuh"
 
-template <u32 size> struct hdd_block_bits_memory {
-    alignas(8) u64 words[size / 8]; // the planner's size class, in bytes
+template <u32 bytes> struct hdd_block_bits_memory {
+    static constexpr u32 all = bytes / 8 * HDD_BITS_EIGHTHS / 8; // of the bytes that the planner has for it
+    u64 words[all > 0 ? all : 1];
 };
 
-template <u32 size, bool folded> struct hdd_block_bits {
-    static constexpr u32 words = size / 4; // of 32 bits, as they are looked up
+template <u32 bytes, bool smaller> struct hdd_block_bits {
+    static constexpr u32 words = sizeof(hdd_block_bits_memory<bytes>) / 4; // of 32 bits, as they are looked up
+    static constexpr bool folded = smaller || HDD_BITS_EIGHTHS < 8;
     const u32 *const copy;
 
     // The whole block calls; a block barrier.
-    HDD_MEMBER hdd_block_bits(hdd_block_bits_memory<size> &store, const u64 *bits, u64 range)
+    HDD_MEMBER hdd_block_bits(hdd_block_bits_memory<bytes> &store, const u64 *bits, u64 range)
         : copy(reinterpret_cast<const u32 *>(store.words))
     {
         const u32 n = (u32)((range + 63) / 64);
-        HDD_ASSERT(folded || n <= size / 8);
-        for (u32 k = hdd_thread(); k < size / 8; k += HDD_BLOCK) {
+        HDD_ASSERT(folded || n <= words / 2);
+        for (u32 k = hdd_thread(); k < words / 2; k += HDD_BLOCK) {
             u64 all = 0;
             HDD_UNROLL_4
-            for (u32 w = k; w < n; w += size / 8)
+            for (u32 w = k; w < n; w += words / 2)
                 all |= bits[w];
             store.words[k] = all;
         }
