@@ -54,9 +54,7 @@ constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
 #endif
 constexpr u32 HDD_BLOCK = HDD_WARPS * HDD_LANES;
 // Eighths of what a plan takes for copies of bitmaps (block_bits.cuh): an H100 has 227 KB of shared memory in a block.
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
-constexpr u32 HDD_BITS_EIGHTHS = 2; // 64 KB
-#elif defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
 constexpr u32 HDD_BITS_EIGHTHS = 4; // 99 KB
 #elif defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
 constexpr u32 HDD_BITS_EIGHTHS = 7; // 163 KB

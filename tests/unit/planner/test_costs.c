@@ -54,7 +54,7 @@ static void bitmaps_are_copied_for_long_scans(void **state)
     (void)state;
     assert_true(pl_worth_block_bits(6e8, 6e8, 25e3, false));
     assert_true(pl_worth_block_bits(6e8, 2e8, 2.5e6, false));
-    assert_false(pl_worth_block_bits(6e8, 1e8, 2.5e6, false)); /* too few are spared */
+    assert_false(pl_worth_block_bits(6e8, 8e7, 2.5e6, false)); /* too few are spared */
     assert_false(pl_worth_block_bits(2e6, 2e6, 2.5e6, false)); /* copying costs more */
     assert_false(pl_worth_block_bits(6e5, 6e5, 1e3, false));
     assert_true(pl_worth_block_bits(6e5, 6e5, 1e3, true));
