@@ -198,13 +198,14 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
  * those of an H200 (docs/performance.md, "What memory of a GPU gives"), in proportion to the multiprocessors. */
 static struct rt_memory_model memory(struct heddle_statement *s)
 {
-    enum { SECTOR = 32 };
+    enum { SECTOR = 32, NEAR_CACHE = 192 << 10 };
     const struct rt_device_info *d = &rt_gpu_device(s->program->gpu)->info;
     double part = d->multiprocessors / 132.0;
     return (struct rt_memory_model){.sector = SECTOR,
+                                    .near_cache = NEAR_CACHE,
                                     .cache = (double)d->l2_bytes,
                                     .bandwidth = d->bandwidth,
-                                    .gathers = {162e9 * part, 43e9 * part},
+                                    .gathers = {640e9 * part, 162e9 * part, 43e9 * part},
                                     .atomics = {103e9 * part, 16e9 * part}};
 }
 

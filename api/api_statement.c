@@ -168,8 +168,8 @@ static int copy_options(struct heddle_statement *s, const heddle_statement_optio
     s->threads = o.threads ? o.threads : c->threads;
     s->memory_limit = o.memory_limit;
     s->fws_threshold = o.fws_threshold;
-    if (o.gpu_block > HDD_BLOCK_WARPS_MAX)
-        return HD_FAIL(err, USER, NULL, "gpu_block: expected 0 to %d, found %u", HDD_BLOCK_WARPS_MAX, o.gpu_block);
+    if (o.gpu_block > HDD_BLOCK_WARPS_ASKED)
+        return HD_FAIL(err, USER, NULL, "gpu_block: expected 0 to %d, found %u", HDD_BLOCK_WARPS_ASKED, o.gpu_block);
     s->gpu_warps = o.gpu_warps;
     s->gpu_block = o.gpu_block;
     s->profile = o.profile != 0;
@@ -495,6 +495,13 @@ static double cached_bytes(void)
     return text ? HD_MAX(atof(text), 1.0) : 0;
 }
 
+/* For tests: of copies of bitmaps in shared memory. */
+static int block_bits(void)
+{
+    const char *text = secure_getenv("HEDDLE_BLOCK_BITS");
+    return text ? HD_MAX(atoi(text), 8) : 0;
+}
+
 /* For tests: into so many fragments each pipeline is split, which then go to two devices in turns. */
 static int fragments(void)
 {
@@ -528,6 +535,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .devices = 2,
                             .slices = s->is_part,
                             .cached_bytes = cached_bytes(),
+                            .block_bits = block_bits(),
                             .memory_bytes = gpu ? 0 : state_memory(s),
                             .on_gpu = gpu,
                             .threads = gpu ? 1 : s->threads,

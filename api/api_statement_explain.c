@@ -130,8 +130,9 @@ static void add_traffic(struct hd_strbuf *b, const struct heddle_statement *s, i
                    "\"random\":%.0f},\"lookups\":%.0f,\"atomics\":%.0f",
                    t.scan, t.lookup, t.text, t.write, t.bytes, t.random, t.lookups, t.atomics);
     if (s->memory.bandwidth > 0)
-        hd_strbuf_addf(b, ",\"floor_ms\":%.4f,\"random_floor_ms\":%.4f", rt_traffic_ms(&s->memory, t.bytes),
-                       rt_traffic_random_ms(&s->memory, &t));
+        hd_strbuf_addf(b, ",\"floor_ms\":%.4f,\"random_floor_ms\":%.4f,\"bound\":\"%s\"",
+                       rt_traffic_ms(&s->memory, t.bytes), rt_traffic_random_ms(&s->memory, &t),
+                       rt_traffic_bound(&s->memory, &t));
 }
 
 static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)

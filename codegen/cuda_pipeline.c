@@ -80,6 +80,13 @@ static const char *args_type(struct cu_unit *u)
     return u->prog->gpu_far_args ? "hdd_far_args" : hd_asprintf(u->arena, "hdd_args<%d>", HD_MAX(u->spec->nwords, 1));
 }
 
+/* Of the bits that step i looks up. */
+static const char *copy_type(struct cu_unit *u, int i)
+{
+    const struct pl_step *s = &u->pipeline->steps[i];
+    return hd_asprintf(u->arena, "hdd_block_bits<%d, %s>", s->bits_bytes, s->bits_folded ? "true" : "false");
+}
+
 static const char *members(struct cu_unit *u)
 {
     struct cu_out o;
@@ -106,6 +113,9 @@ static const char *members(struct cu_unit *u)
         cu_line(&o, "const u32 one = hdd_one();");
         cu_line(&o, "hdd_waiting waiting;");
     }
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++)
+        if (u->pipeline->steps[i].bits_bytes)
+            cu_line(&o, "const %s copy%d;", copy_type(u, i), i);
     cu_sink_members(u, &o);
     return detach_text(u, &o);
 }
@@ -125,6 +135,12 @@ static const char *initialisers(struct cu_unit *u)
         hd_strbuf_adds(&b, ",\n          shared(shared), queues(run, shared.queues[hdd_warp()])");
     if (pl_has_waiting(u->pipeline))
         hd_strbuf_adds(&b, ",\n          waiting(shared.waiting)");
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++) {
+        const struct pl_step *s = &u->pipeline->steps[i];
+        if (s->bits_bytes)
+            hd_strbuf_addf(&b, ",\n          copy%d(shared.copy%d, %s, %s)", i, i, cu_arg(u, s->a_bits),
+                           cu_arg(u, s->a_range));
+    }
     const char *sink = cu_sink_initialiser(u);
     if (sink)
         hd_strbuf_addf(&b, ",\n          %s", sink);
@@ -153,6 +169,9 @@ static const char *shared_members(struct cu_unit *u)
         cu_line(&o, "hdd_queue_memory<%s_tuple%d> level%d[HDD_WARPS];", u->name, l, l);
     if (pl_has_waiting(u->pipeline))
         cu_line(&o, "hdd_waiting_memory waiting;");
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++)
+        if (u->pipeline->steps[i].bits_bytes)
+            cu_line(&o, "hdd_block_bits_memory<%d> copy%d;", u->pipeline->steps[i].bits_bytes, i);
     cu_sink_shared(u, &o);
     return detach_text(u, &o);
 }
@@ -391,6 +410,8 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     out->donation_bytes = (uint32_t)u->pipeline->gpu.donation_bytes;
     out->slot_bytes = (uint32_t)u->pipeline->gpu.slot_bytes;
     out->threads = block_threads(u);
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++)
+        out->shared_fits |= u->pipeline->steps[i].bits_bytes > 0;
     out->shared_bytes = u->pipeline->gpu.shared_at_launch ? (uint32_t)u->pipeline->gpu.shared_bytes : 0;
     const struct cg_slot slots[] = {
         {"NAME", u->name},

@@ -187,6 +187,13 @@ static const char *searched_column(struct cu_unit *u, const struct pl_step *s, i
                    : hd_asprintf(u->arena, "%s(%s)", function, args);
 }
 
+/* The tile has looked this step up: rows that are visited have a match, whose number is the index itself. */
+static bool is_found(const struct cu_unit *u, const struct pl_step *s, int number)
+{
+    return s->kind == PL_STEP_PROBE_DIRECT && number < u->pipeline->gpu_tile.steps &&
+           u->pipeline->spec->shape != RT_SHAPE_LOOP;
+}
+
 /* Row or index found, -1 if none. */
 static const char *found_row(struct cu_unit *u, const struct pl_step *s, int number)
 {
@@ -194,6 +201,8 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
         return hash_lookup(u, s, number, "hdd_probe_hash", "");
     if (s->kind == PL_STEP_PROBE_SORTED)
         return nearest_row(u, s, number);
+    if (is_found(u, s, number))
+        return hd_asprintf(u->arena, "(i32)hdd_index(%s)", cu_expr(u, s->expr));
     if (s->kind == PL_STEP_PROBE_DIRECT)
         return hd_asprintf(u->arena, "hdd_probe_direct(%s, %s, %s)", cu_arg(u, s->a_bits), cu_arg(u, s->a_range),
                            cu_expr(u, s->expr));
@@ -222,7 +231,8 @@ static void step_probe(struct cu_unit *u, const struct pl_step *s, int number)
     switch (s->probe) {
     case PL_INNER:
         cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number));
-        row_ends_unless(u, hd_asprintf(u->arena, "%s >= 0", cu_slot(u, s->slot)));
+        if (!is_found(u, s, number))
+            row_ends_unless(u, hd_asprintf(u->arena, "%s >= 0", cu_slot(u, s->slot)));
         return;
     case PL_LEFT: cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), found_row(u, s, number)); return;
     case PL_MARK: cu_line(u->out, "%s = %s;", cu_slot(u, s->slot), is_there(u, s, number)); return;

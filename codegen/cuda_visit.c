@@ -117,8 +117,9 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
         else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
             cu_line(u->out, "live = live & ((%s >> j & 1) %s 0);", tile_bits(u, i), s->negate ? "==" : "!=");
         else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)
-            cu_line(u->out, "live = live & %shdd_test_bit(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
-                    cu_arg(u, s->a_bits), cu_arg(u, s->a_range), cu_expr(u, s->expr));
+            cu_line(u->out, "live = live & %s%s(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
+                    s->bits_bytes ? hd_asprintf(u->arena, "copy%d.test", i) : "hdd_test_bit", cu_arg(u, s->a_bits),
+                    cu_arg(u, s->a_range), cu_expr(u, s->expr));
         else if (!early || early[i])
             tile_slot(u, s);
     }

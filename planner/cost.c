@@ -5,6 +5,7 @@
 
 #include "frontend/expr.h"
 #include "runtime/base/util.h"
+#include "templates/device.cuh"
 
 /* ---- joins: nanoseconds per row ---- */
 
@@ -230,6 +231,15 @@ bool pl_direct_fits(double bytes)
 }
 
 /* ---- parts of hash tables ---- */
+
+/* A copy for each multiprocessor comes from the L2 cache once, and a lookup is a sector of it. */
+bool pl_worth_block_bits(double rows, double spared, double bytes, bool any)
+{
+    enum { SECTOR = 32, PROCESSORS = HDD_LARGE_BLOCKS / 8, GAIN_MIN = 4 };
+    const double share_min = 0.15, spared_min = 1e6;
+    return rows > 0 && spared >= share_min * rows &&
+           (any || (spared >= spared_min && spared * SECTOR >= bytes * PROCESSORS * GAIN_MIN));
+}
 
 /* A slot and a row each. Beyond the last cache of a CPU, and of a GPU, an access is a miss; in parts none is, but each
  * row is written once more. */

@@ -43,6 +43,9 @@ double pl_cost_sort(double rows, int threads);
 double pl_cost_in_order(double rows, int threads);
 /* Children of one row, -1 unknown, that are too many for one warp. */
 bool pl_worth_splitting(int64_t children);
+/* Whether each block of a GPU copies a bitmap of so many bytes to its shared memory: of `rows` lookups so many are spared that
+ * would ask the L2 cache. any: however few. */
+bool pl_worth_block_bits(double rows, double spared, double bytes, bool any);
 /* A step's or sink's work for rows that reach it, ns of a thread. */
 double pl_cost_step(double rows, bool lookup);
 double pl_cost_sink(double rows, bool hashed);

@@ -70,6 +70,8 @@ void pl_size_kernel(struct pl_pipeline *p)
     struct pl_gpu *g = &p->gpu;
     int donation = HDD_SCAN_DONATION_BYTES, tuple = 0;
     g->shared_bytes = p->sink.shared_bytes;
+    for (int i = 0; i < p->gpu_tile.steps; i++)
+        g->shared_bytes += p->steps[i].bits_bytes;
     for (int l = 1; pl_has_queues(p) && l < p->nlevels; l++) {
         int bytes = p->levels[l].tuple_bytes;
         tuple = HD_MAX(tuple, bytes);

@@ -149,6 +149,8 @@ struct pl_step {
                                  found its row near this one's */
     bool ahead; /* SEARCH, PROBE_SORTED, EXPAND_SORTED: a CPU searches for all rows of a tile at once */
     bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
+    int bits_bytes;   /* a lookup of a GPU's tile: of a copy of the bits in each block's shared memory; 0: none */
+    bool bits_folded; /* which is smaller than they are (templates/block_bits.cuh) */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */
     int level; /* level of the loop nest this step runs in */
@@ -299,7 +301,7 @@ struct pl_pipeline {
             places_of_tile; /* of those that wait in the tile, too */
         int row_piece; /* rows are made in registers and stored in pieces of 8 or 16 bytes; 0: field by field */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
-        int shared_bytes; /* of a block, at most: queues of levels and accumulators */
+        int shared_bytes; /* of a block, at most: queues of levels, accumulators and copies of bitmaps */
         bool shared_at_launch; /* more than a kernel may declare */
         int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
     } gpu;
@@ -346,12 +348,13 @@ struct pl_options {
     bool profile; /* rows will be counted: tell what they touch of memory */
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
+    int block_bits; /* tests: copies of bitmaps in a GPU's blocks have so many bytes at most, however short the scan; 0: by cost */
     double memory_bytes; /* limit of the memory that states have, behind which there are files; 0: none */
     bool slices; /* find out which rows of tables are read (rt_arg.scans) */
     bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
     int threads; /* private copies are planned for this many */
     int gpu_blocks; /* copies per block likewise; 0: those of a large GPU */
-    int gpu_block_warps; /* of a block, HDD_BLOCK_WARPS_MAX at most; 0: HDD_BLOCK_WARPS */
+    int gpu_block_warps; /* of a block, HDD_BLOCK_WARPS_ASKED at most; 0: HDD_BLOCK_WARPS */
     int fragments; /* of each pipeline's source; 0: one */
     int devices; /* that they go to in turns, RT_MAX_DEVICES at most; 0: one */
     enum pl_tier tier; /* of pipelines on a CPU */

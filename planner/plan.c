@@ -1,4 +1,5 @@
 /* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
+#include "planner/block_bits.h"
 #include "planner/copies.h"
 #include "planner/estimate.h"
 #include "planner/flow.h"
@@ -168,6 +169,7 @@ static int places(struct ctx *c)
     for (int i = 0; i < c->program->npipelines; i++) {
         pl_choose_block(&c->program->pipelines[i], c->opt.gpu_block_warps);
         pl_place_pipeline(c, &c->program->pipelines[i]);
+        pl_choose_block_bits(c, &c->program->pipelines[i]);
     }
     return 0;
 }

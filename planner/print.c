@@ -158,6 +158,8 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_adds(w->o, " [in order]");
     if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
+    if (s->bits_bytes)
+        hd_strbuf_addf(w->o, " [gpu: %s in %d bytes shared]", s->bits_folded ? "folded first" : "bits", s->bits_bytes);
     print_again(w, i);
     if (yields != PL_YIELDS_ONE) /* which changes no number */
         print_est(w->o, s->est, counted_at(w, i));

@@ -105,6 +105,48 @@ static int sharing_blocks(const struct pl_pipeline *p, int stride)
     return fit <= resident / 2 ? HD_MAX(fit, 1) : resident;
 }
 
+/* Registers for all values that a row has. */
+static int value_registers(const struct pl_pipeline *p)
+{
+    static const int registers[] = {
+        [RT_BOOL] = 1, [RT_I32] = 1, [RT_I64] = 2, [RT_I128] = 4, [RT_F64] = 2, [RT_STR] = 3, [RT_F32] = 1};
+    int n = 0;
+    for (int i = 0; i < p->nslots; i++)
+        n += registers[p->slots[i].phys] + p->slots[i].nullable;
+    return n;
+}
+
+/* Rows wait for one lookup after the other: warps to switch to are worth more than registers that the compiler would
+ * take to have more of a row on its way. */
+static int looking_blocks(const struct pl_pipeline *p, int stride)
+{
+    enum { VALUES_MAX = 40 }; /* some of which are there at once; beyond, kernels may spill */
+    int bytes = p->sink.shared_bytes, lookups = 0;
+    for (int i = 0; i < p->nsteps; i++) {
+        bytes += p->steps[i].bits_bytes;
+        lookups += pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
+    }
+    if (!lookups || p->framed || value_registers(p) > VALUES_MAX ||
+        (p->sink.caches[PL_CACHE_WARP] && stride >= WIDE_GROUP))
+        return 0;
+    return HD_MIN(HDD_LOOKING_WARPS / p->gpu.block_warps, HDD_SHARED_BYTES / HD_MAX(bytes, 1));
+}
+
+/* Blocks that are to fit a multiprocessor, 0: as many as do. */
+static int resident_blocks(const struct pl_pipeline *p, int stride)
+{
+    switch (p->spec->shape) {
+    case RT_SHAPE_AWS: return sharing_blocks(p, stride);
+    case RT_SHAPE_STRAIGHT:
+    case RT_SHAPE_ALL_ROWS: return looking_blocks(p, stride);
+    case RT_SHAPE_IN_PLACE:
+    case RT_SHAPE_LOOP:
+    case RT_SHAPE_NIFS:
+    case RT_SHAPE_ANY: return 0;
+    }
+    HD_BUG("shape %d", (int)p->spec->shape);
+}
+
 /* Of a row that is made in registers. */
 enum { ROW_BYTES_MAX = 64 };
 
@@ -194,7 +236,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
 {
     struct rt_pipeline *r = p->spec;
     r->shape = choose(p, forced, blocks);
-    p->gpu.resident_blocks = r->shape == RT_SHAPE_AWS ? sharing_blocks(p, st->stride) : 0;
+    p->gpu.resident_blocks = resident_blocks(p, st->stride);
     choose_places(p, exprs, st);
     p->gpu.row_piece = row_piece(p, st);
     r->balance = default_balance(r);

@@ -620,6 +620,7 @@ struct rt_unit {
     int threads; /* of a block */
     uint32_t donation_bytes, slot_bytes; /* of a warp's mailbox, of a slot of a queue of FWS */
     uint32_t shared_bytes; /* of a block, to be given at launch; 0: the kernel declares what it needs */
+    bool shared_fits; /* on a device that has less, the kernel takes less (templates/block_bits.cuh) */
     bool far_args; /* the first parameter is not the words but their address on the device */
     bool makes_strings; /* needs a heap of strings (templates/launch.cuh) */
     bool may_fail; /* a row may raise an error; what it stores then means nothing */

@@ -14,6 +14,8 @@
 #              cuda and auto, and where auto goes on
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
 #   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
+#   floors [SUITE]  SF 100 (GPU_LARGE): each query's time beside the floors of its pipelines, and the pipelines that are far from
+#              theirs, as the tables of docs/performance.md; SUITE is tpch, jcch or ssb (default: all; 40 GB of disk each)
 #   ssb        the Star Schema Benchmark: SF 1 against the stored answers; times at SF 100 (25 GB of disk), and its
 #              rows against the CPU backend
 #   states     the device interface on one GPU, or two: streams, events, page-locked memory, peers; the fixed
@@ -163,6 +165,15 @@ stage_bench10() {
 stage_bench100() {
     step "bench-tpch-sf$large" timed tpch "$large" validation
     step "answers-tpch-sf$large" compared tpch "$large" validation --trust
+}
+
+stage_floors() {
+    local library=${GPU_LIBRARY:-build/release/api/libheddle.so} suite
+    [ -e "$library" ] || build release heddle_shared
+    for suite in ${1:-tpch jcch ssb}; do
+        step "floors-$suite-sf$large" python3 tests/gpu/floors.py --library "$library" --db "$(database "$suite" "$large")" \
+            --sf "$large" --suite "$suite"
+    done
 }
 
 stage_ssb() {
@@ -334,7 +345,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | ssb | states | fragments | multi | stream | joins | operators | sql | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | floors | ssb | states | fragments | multi | stream | joins | operators | sql | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

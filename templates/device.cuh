@@ -9,7 +9,8 @@ enum {
     HDD_WARP_LANES = 32,
     HDD_BLOCK_WARPS = 4, // as in the paper's section 8.1
     HDD_BLOCK_THREADS = HDD_BLOCK_WARPS * HDD_WARP_LANES,
-    HDD_BLOCK_WARPS_MAX = 8, // where somebody asks for others: HDD_CHOSEN_WARPS in a source
+    HDD_BLOCK_WARPS_ASKED = 8, // at most, where somebody asks for others: HDD_CHOSEN_WARPS in a source
+    HDD_BLOCK_WARPS_MAX = 32,  // of blocks that share a large copy of a bitmap (block_bits.cuh), too
 
     // A source is read in tiles (tile.cuh): a warp takes one, each lane reads neighbouring rows of it.
     HDD_LANE_ROWS = 8,
@@ -30,6 +31,7 @@ enum {
     HDD_LARGE_BLOCKS = 1056,
     HDD_LARGE_WARPS = 8192,
     HDD_RESIDENT_WARPS = 32, // of a multiprocessor: 64 registers a thread
+    HDD_LOOKING_WARPS = 48,  // the same where rows wait for lookups: 40 registers
 
     // What a warp keeps in shared memory per level, or hands to another warp. Bytes of structures, after
     // which ranges and tuples follow.

@@ -53,6 +53,14 @@ constexpr u32 HDD_WARPS = HDD_CHOSEN_WARPS;
 constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
 #endif
 constexpr u32 HDD_BLOCK = HDD_WARPS * HDD_LANES;
+// Eighths of what a plan takes for copies of bitmaps (block_bits.cuh): an H100 has 227 KB of shared memory in a block.
+#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr u32 HDD_BITS_EIGHTHS = 4; // 99 KB
+#elif defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
+constexpr u32 HDD_BITS_EIGHTHS = 7; // 163 KB
+#else
+constexpr u32 HDD_BITS_EIGHTHS = 8;
+#endif
 constexpr u32 HDD_POLLS = 16;       // looks into a mailbox between two at the abort word
 constexpr u32 HDD_LOOK_RARELY = 33; // warp iterations between two looks while nobody waits
 // ---- where a thread is ---------------------------------------------------------------------

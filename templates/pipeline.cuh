@@ -6,6 +6,7 @@
 
 #include "hd/aggregate.cuh"
 #include "hd/block.cuh"
+#include "hd/block_bits.cuh"
 #include "hd/decimal.cuh"
 #include "hd/frequent.cuh"
 #include "hd/lanes.cuh"

@@ -67,6 +67,8 @@ static double one_by_one(const struct touched *t, const struct rt_memory_model *
                          double n)
 {
     double miss = missed(t, m);
+    if (t->items * t->stride <= m->near_cache && r->near > 0)
+        return n / r->near * 1e3;
     return r->cached > 0 && r->beyond > 0 ? n * ((1 - miss) / r->cached + miss / r->beyond) * 1e3 : 0;
 }
 
@@ -114,4 +116,14 @@ double rt_traffic_ms(const struct rt_memory_model *m, double bytes)
 double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_traffic *t)
 {
     return HD_MAX(rt_traffic_ms(m, t->random), HD_MAX(t->gathering, t->adding));
+}
+
+const char *rt_traffic_bound(const struct rt_memory_model *m, const struct rt_traffic *t)
+{
+    double most = rt_traffic_random_ms(m, t);
+    if (t->adding > 0 && t->adding >= most)
+        return "atomics";
+    if (t->gathering > 0 && t->gathering >= most)
+        return "lookups";
+    return t->random > t->bytes ? "random bytes" : "bytes";
 }

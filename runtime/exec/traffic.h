@@ -6,14 +6,16 @@
 
 #include "runtime/exec/stats.h"
 
-/* Accesses of single items a second, wherever they are: to what the last cache holds, to what it does not; 0 unknown. */
+/* Accesses of single items a second, wherever they are: to what the first cache of each processor holds, to what the last cache
+ * does, to what it does not; 0 unknown. */
 struct rt_access_rates {
-    double cached, beyond;
+    double near, cached, beyond;
 };
 
 /* Of what a program runs on. */
 struct rt_memory_model {
     double sector; /* bytes that come from memory together */
+    double near_cache; /* bytes of a processor's first cache; 0 unknown */
     double cache; /* bytes of the last cache; 0 unknown */
     double bandwidth; /* bytes a second; 0 unknown */
     struct rt_access_rates gathers, atomics;
@@ -36,5 +38,7 @@ void rt_traffic_of(const struct rt_spec *spec, int i, const struct rt_exec_stats
 double rt_traffic_ms(const struct rt_memory_model *m, double bytes);
 /* The longest of what random bytes, gathering and adding take. */
 double rt_traffic_random_ms(const struct rt_memory_model *m, const struct rt_traffic *t);
+/* Which of them that is: "bytes" (random ones are no more than those that come once), "random bytes", "lookups", "atomics". */
+const char *rt_traffic_bound(const struct rt_memory_model *m, const struct rt_traffic *t);
 
 #endif

@@ -254,12 +254,13 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
                        struct hd_err *err)
 {
     struct rt_gpu_function *f;
-    if (u->shared_bytes > g->d->info.shared_bytes)
+    uint32_t shared = rt_gpu_shared_bytes(&g->d->info, u);
+    if (shared > g->d->info.shared_bytes)
         return HD_FAIL(err, RESOURCE, NULL,
                        "%s: the rows between its joins need %u bytes of shared memory in a "
                        "block, the device has %u",
                        u->entry, u->shared_bytes, g->d->info.shared_bytes);
-    HD_TRY(rt_gpu_module_function(g, m, u->entry, u->threads, u->shared_bytes, &f, err));
+    HD_TRY(rt_gpu_module_function(g, m, u->entry, u->threads, shared, &f, err));
     *k = (struct rt_kernel){f->f, f->info, u, &f->room, &f->heap};
     if (f->info.blocks < 1)
         return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device", u->entry, u->threads);

@@ -237,6 +237,11 @@ struct rt_kernel {
     const struct rt_unit *unit;
     uint64_t *room, *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
 };
+/* Of a block, given at the launch. */
+static inline uint32_t rt_gpu_shared_bytes(const struct rt_device_info *d, const struct rt_unit *u)
+{
+    return u->shared_fits && u->shared_bytes > d->shared_bytes ? d->shared_bytes : u->shared_bytes;
+}
 const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipeline);
 
 /* ---- the args vector (gpu_args.c) ------------------------------------------------------ */

@@ -173,7 +173,7 @@ static int launch(struct run *r, struct hd_err *err)
     const struct hdd_launch run = describe(r);
     struct rt_launch l = {.blocks = r->blocks,
                           .threads = (uint32_t)r->k->unit->threads,
-                          .shared_bytes = r->k->unit->shared_bytes,
+                          .shared_bytes = rt_gpu_shared_bytes(&r->x->d->info, r->k->unit),
                           .cooperative = rt_balance_shares(r->balance),
                           .nparams = 2,
                           .param = {[1] = {&run, sizeof run}}};

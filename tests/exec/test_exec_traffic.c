@@ -6,8 +6,12 @@
 #include "runtime/exec/traffic.h"
 #include "tests/exec/exec_fixture.h"
 
-static const struct rt_memory_model gpu = {
-    .sector = 32, .cache = 1 << 20, .bandwidth = 1e12, .gathers = {2e9, 1e9}, .atomics = {1e9, 1e8}};
+static const struct rt_memory_model gpu = {.sector = 32,
+                                           .near_cache = 1 << 11,
+                                           .cache = 1 << 20,
+                                           .bandwidth = 1e12,
+                                           .gathers = {8e9, 2e9, 1e9},
+                                           .atomics = {0, 1e9, 1e8}};
 
 /* One pipeline with one access; counters 0 and 1. */
 static struct rt_traffic of(struct rt_access a, uint64_t n0, uint64_t n1, uint64_t state_rows)
@@ -117,10 +121,12 @@ static void test_floor(void **state HD_UNUSED)
     assert_true(rt_traffic_ms(&unknown, 1e9) == 0);
 }
 
-/* 10^6 accesses to what lies in the cache, and of those to four times as much a quarter does. */
+/* 10^6 accesses to what lies in the nearest cache, in the last one, and of those to four times as much a quarter does. */
 static void test_one_by_one(void **state HD_UNUSED)
 {
     struct rt_access small = access_of(RT_ACCESS_LOOKUP, 1000, 4), large = access_of(RT_ACCESS_LOOKUP, 1 << 20, 4);
+    struct rt_access near = access_of(RT_ACCESS_LOOKUP, 512, 4);
+    assert_true(fabs(of(near, 1000000, 0, 0).gathering - 0.125) < 1e-9);
     assert_true(fabs(of(small, 1000000, 0, 0).gathering - 0.5) < 1e-9);
     assert_true(fabs(of(large, 1000000, 0, 0).gathering - (0.25 * 0.5 + 0.75)) < 1e-9);
     small.kind = large.kind = RT_ACCESS_UPDATE;
@@ -128,10 +134,16 @@ static void test_one_by_one(void **state HD_UNUSED)
     small.atomics = large.atomics = 2;
     assert_true(of(small, 1000000, 0, 0).atomics == 2e6 && fabs(of(small, 1000000, 0, 0).adding - 2) < 1e-9);
     assert_true(fabs(of(large, 1000000, 0, 0).adding - 2 * (0.25 + 7.5)) < 1e-9);
-    struct rt_traffic t = {.random = 3e9, .gathering = 2, .adding = 1};
+    struct rt_traffic t = {.random = 3e9, .bytes = 3e9, .gathering = 2, .adding = 1};
     assert_true(fabs(rt_traffic_random_ms(&gpu, &t) - 3) < 1e-9);
+    assert_string_equal(rt_traffic_bound(&gpu, &t), "bytes");
+    t.bytes = 2e9;
+    assert_string_equal(rt_traffic_bound(&gpu, &t), "random bytes");
+    t.gathering = 5;
+    assert_string_equal(rt_traffic_bound(&gpu, &t), "lookups");
     t.adding = 7;
     assert_true(fabs(rt_traffic_random_ms(&gpu, &t) - 7) < 1e-9);
+    assert_string_equal(rt_traffic_bound(&gpu, &t), "atomics");
 }
 
 static void test_bandwidth(void **state HD_UNUSED)

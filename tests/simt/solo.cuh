@@ -19,6 +19,7 @@
 constexpr u32 HDD_LANES = 1;
 constexpr u32 HDD_WARPS = 1;
 constexpr u32 HDD_BLOCK = 1;
+constexpr u32 HDD_BITS_EIGHTHS = 8;
 constexpr u32 HDD_POLLS = 1;
 constexpr u32 HDD_LOOK_RARELY = 1;
 

@@ -33,6 +33,7 @@ constexpr u32 HDD_WARPS = HDD_CHOSEN_WARPS;
 constexpr u32 HDD_WARPS = HDD_BLOCK_WARPS;
 #endif
 constexpr u32 HDD_BLOCK = HDD_WARPS * HDD_LANES;
+constexpr u32 HDD_BITS_EIGHTHS = 8;
 constexpr u32 HDD_POLLS = 2;
 constexpr u32 HDD_LOOK_RARELY = 33;
 

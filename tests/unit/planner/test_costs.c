@@ -58,6 +58,18 @@ static void sparse_ranges_are_hashed(void **state)
     assert_false(pl_direct_fits(1e9 + 1));
 }
 
+static void bitmaps_are_copied_for_long_scans(void **state)
+{
+    (void)state;
+    assert_true(pl_worth_block_bits(6e8, 6e8, 25e3, false));
+    assert_true(pl_worth_block_bits(6e8, 2e8, 2.5e6, false));
+    assert_false(pl_worth_block_bits(6e8, 8e7, 2.5e6, false)); /* too few are spared */
+    assert_false(pl_worth_block_bits(2e6, 2e6, 2.5e6, false)); /* copying costs more */
+    assert_false(pl_worth_block_bits(6e5, 6e5, 1e3, false));
+    assert_true(pl_worth_block_bits(6e5, 6e5, 1e3, true));
+    assert_false(pl_worth_block_bits(0, 0, 1e3, true));
+}
+
 static void groups_are_dense_as_long_as_rows_cost_more(void **state)
 {
     (void)state;
@@ -112,6 +124,7 @@ int main(void)
                                        cmocka_unit_test(extremes_are_reduced_where_few_keys_are_asked_for),
                                        cmocka_unit_test(scans_are_shared_where_strings_cost_more_than_rows),
                                        cmocka_unit_test(sparse_ranges_are_hashed),
+                                       cmocka_unit_test(bitmaps_are_copied_for_long_scans),
                                        cmocka_unit_test(groups_are_dense_as_long_as_rows_cost_more),
                                        cmocka_unit_test(few_children_stay_with_a_warp),
                                        cmocka_unit_test(long_work_is_worth_the_compiler),
