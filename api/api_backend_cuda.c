@@ -72,7 +72,8 @@ static bool lost(struct api_engine *e, int slot)
 static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
 {
     bool open = atomic_load(&e->gpus[slot].state) == API_GPU_OPEN;
-    return open ? rt_gpu_room(e->gpus[slot].gpu) : c->memory_wanted;
+    uint64_t limit = c->device_memory ? c->device_memory : c->memory_wanted;
+    return open ? rt_gpu_room(e->gpus[slot].gpu) : limit;
 }
 
 static int gather(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,

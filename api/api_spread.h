@@ -1,7 +1,10 @@
-/* A plan over several GPUs of a context. It is cut into fragments (docs/scale.md), of which each GPU, a worker, runs its
- * own; their rows go from one to the other, or through the host. Shared by the files api_spread*.c:
+/* A plan over several GPUs of a context, or in several passes over one that its states do not fit. It is cut into fragments
+ * (docs/scale.md), of which each worker runs its own: a GPU, or a pass over it; their rows go from one to the other, or
+ * through the host. Shared by the files api_spread*.c:
  *
- *   api_spread.c         whether a plan is spread; its fragments
+ *   api_spread.c         whether a plan is spread
+ *   api_spread_passes.c  how many passes over a GPU
+ *   api_spread_read.c    its fragments
  *   api_spread_run.c     an execution: a thread for each worker
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_report.c  what explain and the report tell
@@ -13,8 +16,11 @@
 #include "runtime/base/strbuf.h"
 
 /* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
- * or on one of those that are there. */
+ * or on one of those that are there, in one pass or more. */
 int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
+/* After an execution that failed: true where a GPU's memory was too small for its states, and the statement is spread over
+ * more passes from now on. Then err is empty; else it stays. */
+bool api_spread_retry(struct heddle_statement *s, struct hd_err *err);
 int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 void api_spread_free(struct api_spread *p); /* NULL is fine */
 /* Members of the report, a comma before each: of a statement whose last execution was on several. */
@@ -36,6 +42,8 @@ enum api_exchange {
     API_EXCHANGES(X)
 #undef X
 };
+/* GPUs times passes. */
+enum { API_WORKERS_MAX = 64 };
 
 /* Rows that a fragment left, as a table. The table's struct stays the same one as long as what plans are made of does:
  * programs that read it need not be made again where it gets other rows. */
@@ -53,7 +61,7 @@ struct api_spread_table {
 struct api_spread_part {
     struct heddle_statement *statement; /* NULL: not prepared yet */
     unsigned version; /* of the tables that it was prepared over, together */
-    struct ArrowArrayStream out[RT_MAX_DEVICES]; /* of a shuffle for each worker; else the first */
+    struct ArrowArrayStream *out; /* [workers] of a shuffle for each worker; else the first */
     struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
     bool done;
     double start_ms, end_ms; /* since the execution began */
@@ -66,7 +74,7 @@ struct api_spread_input {
 
 struct api_spread_fragment {
     const char *plan;
-    const char *values[RT_MAX_DEVICES]; /* of its parameters, for each worker; NULL: none */
+    const char **values; /* [workers] of its parameters; NULL: none */
     bool every; /* worker runs it; else the first one */
     enum api_exchange exchange;
     const char *name; /* by which others read the rows; NULL: nobody does */
@@ -74,8 +82,8 @@ struct api_spread_fragment {
     int ninputs;
     struct api_spread_input *inputs;
     double rows, bytes; /* estimates */
-    struct api_spread_part part[RT_MAX_DEVICES];
-    struct api_spread_table table[RT_MAX_DEVICES]; /* KEEP, SHUFFLE: of each worker; else the first is for all */
+    struct api_spread_part *part; /* [workers] */
+    struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
     int ended; /* parts */
 };
 
@@ -83,12 +91,18 @@ struct api_spread {
     struct heddle_statement *of;
     struct hd_arena arena;
     int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost */
-    int workers; /* as many, each on one of them; 1: the plan stays on the first one */
+    int gpus; /* the first so many of them have work */
+    int passes; /* workers that a GPU is, one after the other in each fragment */
+    int workers; /* gpus * passes: worker w is on GPU w % gpus; 1: the plan stays on the first one */
     char why[200];
     int nfragments;
     struct api_spread_fragment *fragments;
+    int cut_for; /* workers that fragments are for */
+    double state_bytes; /* estimate: of the largest state of a worker */
+    uint64_t lacked; /* of a GPU's memory, bytes that an execution asked for in vain */
     /* While it runs: */
     double began_ms;
+    uint64_t host_bytes; /* of rows that went through the host's memory */
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
@@ -96,12 +110,23 @@ struct api_spread {
     struct hd_err error;
 };
 
+/* api_spread_passes.c. Of a statement for one GPU: whether its states are expected to have room there in one pass. */
+int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err);
+/* Cuts the plan for as many passes over the GPU as its states are expected to need; one where more would not help. */
+int api_spread_fit(struct api_spread *p, struct hd_err *err);
+/* Likewise, after so many were too few. RESOURCE where there are no more. */
+int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err);
+/* The fragments of the plan, cut for p->workers; memory: bytes for the states of each, 0: what they take does not matter. */
+int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err);
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
+/* Of the engine's GPUs the one that worker w is on. */
+int api_spread_slot(const struct api_spread *p, int w);
 /* Which of the fragment's tables worker w reads. */
 struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
 /* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
  * columns are numbers. */
-bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s);
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct heddle_statement *s);
 /* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker w. */
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* The rows go; GPUs need not keep them. */

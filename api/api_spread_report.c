@@ -10,7 +10,7 @@ static const char *const exchanges[] = {
 
 static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
 {
-    hd_strbuf_addf(b, "%d", p->of->db->context->devices[p->slot[w]]);
+    hd_strbuf_addf(b, "%d", p->of->db->context->devices[api_spread_slot(p, w)]);
 }
 
 /* ---- report ------------------------------------------------------------------------------------ */
@@ -48,21 +48,20 @@ static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
     double gaps = 0;
     bool first = true;
     hd_strbuf_adds(b, ",\"timeline\":[");
-    for (int w = 0; w < p->workers; w++) {
+    for (int g = 0; g < p->gpus; g++) {
         double end = 0;
-        for (int i = 0; i < p->nfragments; i++) {
-            const struct api_spread_part *part = &p->fragments[i].part[w];
-            if (w >= api_spread_runs(&p->fragments[i], p->workers))
-                continue;
-            double gap = HD_MAX(part->start_ms - end, 0.0);
-            hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
-            add_number(b, p, w);
-            hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
-                           part->end_ms - part->start_ms, gap);
-            end = part->end_ms;
-            gaps += gap;
-            first = false;
-        }
+        for (int i = 0; i < p->nfragments; i++)
+            for (int w = g; w < api_spread_runs(&p->fragments[i], p->workers); w += p->gpus) {
+                const struct api_spread_part *part = &p->fragments[i].part[w];
+                double gap = HD_MAX(part->start_ms - end, 0.0);
+                hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
+                add_number(b, p, w);
+                hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
+                               part->end_ms - part->start_ms, gap);
+                end = part->end_ms;
+                gaps += gap;
+                first = false;
+            }
     }
     hd_strbuf_addf(b, "],\"gaps_ms\":%.4f", gaps);
 }
@@ -75,11 +74,11 @@ void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, ",\"devices\":{\"why\":");
     hd_strbuf_add_json(b, p->why, strlen(p->why));
     hd_strbuf_adds(b, ",\"used\":[");
-    for (int w = 0; w < p->workers; w++) {
+    for (int w = 0; w < p->gpus; w++) {
         hd_strbuf_adds(b, w ? "," : "");
         add_number(b, p, w);
     }
-    hd_strbuf_adds(b, "],\"fragments\":[");
+    hd_strbuf_addf(b, "],\"passes\":%d,\"fragments\":[", p->passes);
     for (int i = 0; i < p->nfragments && p->executed; i++)
         add_fragment(b, p, i);
     hd_strbuf_adds(b, "]}");
@@ -104,10 +103,12 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
 {
     const struct api_spread_fragment *f = &p->fragments[i];
     hd_strbuf_addf(out, "fragment %d on GPU", i);
-    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), p->gpus); w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);
     }
+    if (f->every && p->passes > 1)
+        hd_strbuf_addf(out, " in %d passes", p->passes);
     for (int k = 0; k < f->ninputs; k++)
         hd_strbuf_addf(out, "%s%d", k ? ", " : ", reads fragment ", f->inputs[k].fragment);
     hd_strbuf_addf(out, ": %s", exchanges[f->exchange]);
@@ -117,6 +118,8 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
     for (int w = 0; w < api_spread_runs(f, p->workers) && f->values[w]; w++) {
         hd_strbuf_adds(out, "  GPU ");
         add_number(out, p, w);
+        if (p->passes > 1)
+            hd_strbuf_addf(out, ", pass %d", w / p->gpus);
         hd_strbuf_adds(out, ": ");
         show_values(out, f->values[w]);
         hd_strbuf_addc(out, '\n');
@@ -132,7 +135,10 @@ int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd
         hd_strbuf_adds(out, "one\n");
         return 0;
     }
-    hd_strbuf_addf(out, "%d of %d: %s\n", p->workers, s->db->context->ndevices, p->why);
+    hd_strbuf_addf(out, "%d of %d", p->gpus, s->db->context->ndevices);
+    if (p->passes > 1)
+        hd_strbuf_addf(out, ", %d passes", p->passes);
+    hd_strbuf_addf(out, ": %s\n", p->why);
     for (int i = 0; i < p->nfragments && spread; i++)
         show_fragment(out, p, i);
     return 0;

@@ -54,7 +54,7 @@ static bool is_stopped(struct api_spread *p)
 /* What is about the GPU says which one: another error is the plan's, and the same on all. */
 static int blame(const struct api_spread *p, int w, struct hd_err *err)
 {
-    int slot = p->slot[w];
+    int slot = api_spread_slot(p, w);
     bool about_gpu =
         err->class == HD_ERR_RESOURCE || err->class == HD_ERR_TOOL || api_backends_lost(p->of->engine, slot);
     if (err->class == HD_ERR_CANCELLED || !about_gpu)
@@ -137,8 +137,9 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     struct api_snapshot *tables = tables_of(p, f, w);
     if (!tables)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    int threads = HD_MAX(p->of->threads / p->workers, 1);
-    HD_TRY(api_statement_part(p->of, p->slot[w], threads, tables, f->plan, f->values[w], &s, err));
+    int threads = HD_MAX(p->of->threads / p->gpus, 1);
+    HD_TRY(api_statement_part(p->of, api_spread_slot(p, w), p->passes == 1, threads, tables, f->plan, f->values[w], &s,
+                              err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -148,7 +149,7 @@ static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, s
 {
     struct api_spread_part *part = &f->part[w];
     struct api_output out = {.stream = part->out};
-    if (api_spread_is_direct(f, part->statement))
+    if (api_spread_is_direct(p, f, part->statement))
         out = (struct api_output){.columns = &part->columns};
     if (f->exchange == API_EXCHANGE_SHUFFLE) {
         out.parts = p->workers;
@@ -191,11 +192,33 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
 
 /* ---- workers ----------------------------------------------------------------------------------- */
 
+/* Of a GPU. */
 struct worker {
     struct api_spread *p;
     int number;
     pthread_t thread;
 };
+
+/* More passes have a smaller part of the rows each. */
+static void note_lack(struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    const struct heddle_statement *s = f->part[w].statement;
+    pthread_mutex_lock(&p->lock);
+    if (f->every && s)
+        p->lacked = s->timed.stats.lacked;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The GPU's passes over a fragment. */
+static int run_parts(struct api_spread *p, struct api_spread_fragment *f, int gpu, struct hd_err *err)
+{
+    for (int w = gpu; w < api_spread_runs(f, p->workers) && !is_stopped(p); w += p->gpus)
+        if (run_part(p, f, w, err) != 0) {
+            note_lack(p, f, w);
+            return -1;
+        }
+    return 0;
+}
 
 static void *work(void *argument)
 {
@@ -204,8 +227,7 @@ static void *work(void *argument)
     struct hd_err e;
     hd_err_init(&e);
     for (int i = 0; i < p->nfragments && !is_stopped(p); i++)
-        if (worker->number < api_spread_runs(&p->fragments[i], p->workers) &&
-            run_part(p, &p->fragments[i], worker->number, &e) != 0) {
+        if (run_parts(p, &p->fragments[i], worker->number, &e) != 0) {
             fail(p, &e);
             break;
         }
@@ -217,7 +239,7 @@ static void run_workers(struct api_spread *p)
 {
     struct worker workers[RT_MAX_DEVICES];
     int n = 0;
-    for (; n < p->workers; n++) {
+    for (; n < p->gpus; n++) {
         workers[n] = (struct worker){.p = p, .number = n};
         if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&workers[n].thread, NULL, work, &workers[n]) == 0))
             continue;
@@ -238,6 +260,7 @@ static void begin(struct api_spread *p)
 {
     p->began_ms = api_now_ms();
     p->stopped = p->failed = p->executed = false;
+    p->host_bytes = p->lacked = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
         for (int w = 0; w < p->workers; w++) {
@@ -270,7 +293,7 @@ static void end(struct api_spread *p)
 static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
-    struct ArrowArrayStream *streams[RT_MAX_DEVICES];
+    struct ArrowArrayStream *streams[API_WORKERS_MAX];
     int n = api_spread_runs(f, p->workers);
     for (int w = 0; w < n; w++)
         streams[w] = &f->part[w].out[0];
@@ -286,33 +309,38 @@ static int take_error(struct api_spread *p, struct hd_err *err)
     return -1;
 }
 
-/* Of the worker that was longest at it. */
+/* Adds what a GPU's passes took to t; the largest peak among them. */
+static uint64_t add_up(const struct api_spread *p, int gpu, struct api_times *t)
+{
+    uint64_t peak = 0;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = gpu; w < api_spread_runs(&p->fragments[i], p->workers); w += p->gpus) {
+            const struct heddle_statement *part = p->fragments[i].part[w].statement;
+            const struct api_times *x = &part->timed.times;
+            t->plan += x->plan;
+            t->codegen += x->codegen;
+            t->open += x->open;
+            t->compile += x->compile;
+            t->transfer += x->transfer;
+            t->execute += x->execute;
+            t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
+            peak = HD_MAX(peak, part->timed.stats.peak_bytes);
+        }
+    return peak;
+}
+
+/* Of the GPU that was longest at it. */
 static void add_times(const struct api_spread *p, struct heddle_statement *s, double wall)
 {
     struct api_times *t = &s->timed.times, most = {.how = RT_CACHED_MEMORY};
     double longest = -1;
     s->timed.stats.peak_bytes = 0;
-    for (int w = 0; w < p->workers; w++) {
+    for (int g = 0; g < p->gpus; g++) {
         struct api_times sum = {.how = RT_CACHED_MEMORY};
-        uint64_t peak = 0;
-        for (int i = 0; i < p->nfragments; i++) {
-            if (w >= api_spread_runs(&p->fragments[i], p->workers))
-                continue;
-            const struct heddle_statement *part = p->fragments[i].part[w].statement;
-            const struct api_times *x = &part->timed.times;
-            sum.plan += x->plan;
-            sum.codegen += x->codegen;
-            sum.open += x->open;
-            sum.compile += x->compile;
-            sum.transfer += x->transfer;
-            sum.execute += x->execute;
-            sum.how = x->how == RT_COMPILED ? RT_COMPILED : sum.how;
-            peak = HD_MAX(peak, part->timed.stats.peak_bytes);
-        }
+        s->timed.stats.peak_bytes += add_up(p, g, &sum);
         double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.transfer + sum.execute;
         most = all > longest ? sum : most;
         longest = HD_MAX(longest, all);
-        s->timed.stats.peak_bytes += peak;
     }
     *t = most;
     t->result = HD_MAX(wall - longest, 0.0);
@@ -330,6 +358,7 @@ int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out,
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
+    s->timed.stats.spilled_bytes = p->passes > 1 ? p->host_bytes : 0;
     s->stats_spec = NULL;
     s->has_counts = false;
     s->executed = p->executed = true;

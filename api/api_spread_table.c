@@ -13,7 +13,7 @@
 
 struct concat {
     int n, at;
-    struct ArrowArrayStream stream[RT_MAX_DEVICES];
+    struct ArrowArrayStream stream[API_WORKERS_MAX];
 };
 
 /* A column has NULLs if it has any in one of them. */
@@ -201,7 +201,7 @@ static int use_rows(struct api_spread_table *t, const struct fe_table *from, str
 static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     struct api_spread_table *t = &f->table[table];
-    struct ArrowArrayStream *streams[RT_MAX_DEVICES], all;
+    struct ArrowArrayStream *streams[API_WORKERS_MAX], all;
     struct rt_memtable *rows;
     HD_TRY(api_spread_concat(streams, collect(p, f, table, streams), &all, err));
     HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
@@ -210,6 +210,9 @@ static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int
         return -1;
     }
     t->rows = rows;
+    pthread_mutex_lock(&p->lock);
+    p->host_bytes += t->bytes;
+    pthread_mutex_unlock(&p->lock);
     return 0;
 }
 
@@ -236,10 +239,11 @@ static int width_of(struct hd_type t)
     return 0;
 }
 
-bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s)
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct heddle_statement *s)
 {
     const struct fe_node *root = s->plan->root;
-    bool direct = f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
+    bool direct = p->passes == 1 && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP);
     for (int i = 0; i < root->ncols; i++)
         direct &= width_of(root->cols[i].type) > 0;
     return direct;
@@ -281,7 +285,7 @@ static int describe(struct hd_arena *a, const char *name, const struct fe_node *
 
 static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
-    int rc, device = p->of->db->context->devices[p->slot[table]];
+    int rc, device = p->of->db->context->devices[api_spread_slot(p, table)];
     struct hd_arena a;
     struct fe_table from;
     struct api_spread_table *t = &f->table[table];
@@ -306,7 +310,7 @@ static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int 
     for (int w = 0; w < api_spread_runs(f, p->workers); w++)
         if (f->exchange == API_EXCHANGE_GATHER || w == table)
             parts[n++] = f->part[w].columns;
-    rc = s->backend->gather(s, p->slot[table], parts, n, width, &f->table[table].columns, err);
+    rc = s->backend->gather(s, api_spread_slot(p, table), parts, n, width, &f->table[table].columns, err);
     free(width);
     return rc == 0 ? use_columns(p, f, table, err) : -1;
 }

@@ -311,7 +311,7 @@ static int prepare_part(struct heddle_statement *s, const char *plan, const char
     return rc;
 }
 
-int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
+int api_statement_part(const struct heddle_statement *s, int slot, bool slices, int threads, struct api_snapshot *tables,
                        const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err)
 {
     struct heddle_statement *part = hd_try_calloc(1, sizeof *part);
@@ -331,6 +331,7 @@ int api_statement_part(const struct heddle_statement *s, int slot, int threads, 
                                       .threads = threads,
                                       .slot = slot,
                                       .is_part = true,
+                                      .slices = slices,
                                       .memory_limit = s->memory_limit,
                                       .no_cache = s->no_cache};
     hd_arena_init(&part->arena);
@@ -523,7 +524,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = s->is_part ? 1 : fragments(),
                             .devices = 2,
-                            .slices = s->is_part,
+                            .slices = s->slices,
                             .cached_bytes = cached_bytes(),
                             .memory_bytes = gpu ? 0 : state_memory(s),
                             .on_gpu = gpu,
@@ -671,13 +672,23 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     return rc;
 }
 
-static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
+static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
 {
     bool spread;
     HD_TRY(api_spread_choose(s, &spread, err));
     if (spread)
         return api_spread_execute(s, out, err);
     return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+}
+
+/* States that a GPU's memory has no room for are made in more passes. */
+static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    int rc;
+    do
+        rc = execute_once(s, out, err);
+    while (rc != 0 && api_spread_retry(s, err));
+    return rc;
 }
 
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)

@@ -119,7 +119,8 @@ struct heddle_statement {
     uint32_t fws_threshold, gpu_warps, gpu_block;
     int threads;
     int slot; /* of the engine's GPUs the one that it runs on, unless it is spread over several */
-    bool is_part; /* it is a fragment of another statement's plan on one of several GPUs */
+    bool is_part; /* it is a fragment of another statement's plan, of one of several workers */
+    bool slices; /* a GPU of its own */
     struct api_spread *spread; /* over several GPUs (api_spread.h); NULL: not, or not decided yet */
     uint64_t memory_limit;
     bool profile, no_cache;
@@ -163,12 +164,13 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
 /* No rows, in the columns of the result. */
 int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 struct cJSON;
-/* The plan, cut for so many workers (docs/scale.md); the document lives in the arena. */
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, struct cJSON **document,
-                      struct hd_err *err);
+/* The plan, cut for so many workers (docs/scale.md), each with so many bytes for states, 0: enough; the document lives in the
+ * arena. */
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, double memory,
+                      struct cJSON **document, struct hd_err *err);
 /* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
- * runs on a GPU of the engine with the options of s. */
-int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
+ * runs on a GPU of the engine with the options of s. slices: that GPU needs no other rows of tables than its own. */
+int api_statement_part(const struct heddle_statement *s, int slot, bool slices, int threads, struct api_snapshot *tables,
                        const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err);
 /* The number of the result's column of that name. */
 int api_statement_column(const struct heddle_statement *s, const char *name);

@@ -242,7 +242,7 @@ static int write_report(const struct heddle_statement *s, char **json)
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
                    t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->timed.stats.peak_bytes);
-    if (s->backend->side == PL_CPU)
+    if (s->backend->side == PL_CPU || s->timed.stats.spilled_bytes)
         hd_strbuf_addf(&b, ",\"spilled_bytes\":%llu", (unsigned long long)s->timed.stats.spilled_bytes);
     add_details(&b, s);
     *json = hd_strbuf_detach(&b);

@@ -17,10 +17,11 @@ static int value_in(const struct fe_table *t, int column, int64_t row, int64_t *
     return 0;
 }
 
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, struct cJSON **document,
-                      struct hd_err *err)
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, double memory,
+                      struct cJSON **document, struct hd_err *err)
 {
-    const struct pl_distribute_options o = {.workers = workers, .value = value_in, .touch_dict = rt_store_touch_dict};
+    const struct pl_distribute_options o = {
+        .workers = workers, .memory = memory, .value = value_in, .touch_dict = rt_store_touch_dict};
     const struct cJSON *tree;
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(fe_plan_tree(a, s->source, s->source_size, &tree, err));
@@ -31,7 +32,7 @@ static int cut(struct hd_arena *a, const struct heddle_statement *s, int workers
                struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(a, s, workers, &document, err));
+    HD_TRY(api_statement_cut(a, s, workers, 0, &document, err));
     return fe_print_json(document, text, err);
 }
 

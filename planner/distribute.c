@@ -274,6 +274,7 @@ static struct dist_rel ordered(struct dist *d, const struct cJSON *op, const str
     } else if (in.split && !by) {
         in = dist_whole(d, in);
     }
+    dist_state(d, in.split, n);
     return (struct dist_rel){
         .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }
@@ -356,6 +357,7 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
     if (in.split && !partitions_meet(&in, n))
         in = window_rows(d, in, n);
     dist_work(d, &in, dist_rows(d, n));
+    dist_state(d, in.split, n);
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
                              .node = n,
                              .split = in.split,
@@ -535,6 +537,13 @@ static struct dist cut(const struct dist *from, const struct pl_scheme *s)
     return d;
 }
 
+/* States that fit, or the smallest ones, come before cost. */
+static bool is_better(const struct dist *x, const struct dist *y)
+{
+    double a = HD_MAX(x->state_bytes, x->memory), b = HD_MAX(y->state_bytes, y->memory);
+    return x->memory > 0 && a != b ? a < b : x->cost < y->cost;
+}
+
 static int cut_best(const struct dist *start, const struct pl_distribute_options *opt, struct dist *out,
                     struct hd_err *err)
 {
@@ -548,7 +557,7 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
     for (int i = 0; i < n && opt->workers > 1; i++) {
         HD_TRY(pl_scheme_cut(start->a, &schemes[i], t.v.v, t.v.n, opt->workers, opt->value, err));
         struct dist d = cut(start, &schemes[i]);
-        if (!out->scheme || d.cost < out->cost)
+        if (!out->scheme || is_better(&d, out))
             *out = d;
     }
     return 0;
@@ -564,7 +573,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     c->err = err;
     c->opt = (struct pl_options){.touch_dict = opt->touch_dict};
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
-    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers}, best;
+    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory}, best;
     dist_need(&start);
     name_prefixes(&start, cat);
     HD_TRY(cut_best(&start, opt, &best, err));

@@ -271,6 +271,7 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     part.op = partial_op(&s, in);
     part.node = n;
     double groups = dist_rows(d, n) * d->workers;
+    dist_state(d, false, n);
     part = dist_cut_all(d, part, HD_MIN(groups, dist_rows(d, n->inputs[0])));
     dist_work(d, &part, groups);
     return (struct dist_rel){.op = final_op(&s, op, part.op), .node = n};
@@ -290,12 +291,14 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
     bool *by = in.split && n->u.agg.nsets == 0 ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     if (in.split && !by) {
-        if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
-            return two_steps(d, op, n, in);
         int column = shuffle_key(d, n);
+        bool too_large = column >= 0 && dist_exceeds(d, n);
+        if (!too_large && all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
+            return two_steps(d, op, n, in);
         in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : dist_whole(d, in);
         by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     }
+    dist_state(d, in.split, n);
     return (struct dist_rel){
         .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }
@@ -304,11 +307,17 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
 {
     bool *by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
+    if (in.split && !by && dist_exceeds(d, n)) {
+        int column = shuffle_key(d, n);
+        in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : in;
+        by = column >= 0 ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
+    }
     if (in.split && !by) {
         in.node = n;
         in.op = dist_over(d->a, op, "input", in.op, NULL);
         in = dist_cut_all(d, in, dist_rows(d, n));
     }
+    dist_state(d, in.split, n);
     return (struct dist_rel){
         .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
 }

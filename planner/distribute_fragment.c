@@ -140,6 +140,22 @@ double dist_bytes(const struct dist *d, const struct fe_node *n)
     return dist_rows(d, n) * row_bytes(d, n);
 }
 
+/* Rows are stored, and moved once when they are finished; slots beside them. */
+static double state_bytes(const struct dist *d, const struct fe_node *n)
+{
+    return 2 * (dist_bytes(d, n) + 8 * dist_rows(d, n));
+}
+
+void dist_state(struct dist *d, bool split, const struct fe_node *n)
+{
+    d->state_bytes = HD_MAX(d->state_bytes, state_bytes(d, n) / (split ? d->workers : 1));
+}
+
+bool dist_exceeds(const struct dist *d, const struct fe_node *n)
+{
+    return d->memory > 0 && state_bytes(d, n) > d->memory;
+}
+
 /* Ends a fragment whose rows are those of rel.op. A scan of them. */
 static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct dist_fragment f)
 {
@@ -148,6 +164,7 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.node = rel.node;
     f.every = rel.split;
     f.bytes = f.rows * row_bytes(d, rel.node);
+    d->state_bytes = HD_MAX(d->state_bytes, f.bytes / (f.every ? d->workers : 1));
     hd_vec_push(d->a, &d->fragments, f);
     double sent = f.rows + f.bytes / SENT_BYTES;
     d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? sent / d->workers : sent);

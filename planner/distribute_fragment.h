@@ -49,6 +49,8 @@ struct dist {
     HD_VEC(struct dist_fragment) fragments;
     int ways; /* shuffles so far */
     double cost; /* of the plan, in rows that one worker goes through */
+    double memory; /* bytes for the states of a worker; 0: what they take does not matter */
+    double state_bytes; /* estimate: of the largest state of a worker */
 };
 
 /* Which columns somebody reads. */
@@ -58,6 +60,11 @@ double dist_rows(const struct dist *d, const struct fe_node *n);
 bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe_expr *e);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
+
+/* Where rel is computed there is a state of all rows of n, or of a worker's. */
+void dist_state(struct dist *d, bool split, const struct fe_node *n);
+/* One state of all rows of n is too large for a worker. */
+bool dist_exceeds(const struct dist *d, const struct fe_node *n);
 
 /* Ends a fragment with rel: what reads it has all rows, or with `keep` its worker's. Columns that nobody reads are left
  * behind, and with `sets` rows that are there twice may be. */

@@ -97,7 +97,8 @@ static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_re
     bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
     double bl = dist_bytes(d, l->node), br = dist_bytes(d, r->node);
     double gathered = left && right ? HD_MIN(bl, br) : left ? br : right ? bl : bl + br;
-    for (int i = 0; i < n->u.join.nkeys && (bl + br) / d->workers < gathered; i++) {
+    bool exceeds = (!left || dist_exceeds(d, r->node)) && (!right || dist_exceeds(d, l->node));
+    for (int i = 0; i < n->u.join.nkeys && (exceeds || (bl + br) / d->workers < gathered); i++) {
         const struct fe_expr *x = pl_uncast(n->u.join.lkeys[i]), *y = pl_uncast(n->u.join.rkeys[i]);
         if (x->op != FE_COL || y->op != FE_COL || !dist_divides(d, l->node, x) || !dist_divides(d, r->node, y))
             continue;
@@ -127,12 +128,22 @@ static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, s
         *l = dist_everywhere(d, *l);
 }
 
+/* Either side may be the one that is stored: the smaller one is. */
+static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r)
+{
+    double bl = dist_bytes(d, l->node) / (l->split ? d->workers : 1),
+           br = dist_bytes(d, r->node) / (r->split ? d->workers : 1);
+    const struct dist_rel *smaller = bl < br ? l : r;
+    dist_state(d, smaller->split, smaller->node);
+}
+
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
     bring(d, n, &left, &right);
     dist_work(d, &left, dist_rows(d, left.node));
     dist_work(d, &right, dist_rows(d, right.node));
+    add_table(d, &left, &right);
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);

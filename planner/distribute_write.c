@@ -169,5 +169,7 @@ struct cJSON *dist_document(struct dist *d)
         fe_push(list, fragment_json(d, i, &r[i], by_every[i]));
     fe_put(v, "fragments", list);
     fe_put(v, "workers", fe_make_number(d->a, d->workers));
+    if (d->memory > 0)
+        fe_put(v, "state_bytes", fe_make_number(d->a, d->state_bytes));
     return v;
 }

@@ -71,6 +71,48 @@ static double states_bytes(const struct rt_spec *s)
     return all;
 }
 
+/* Rows of the source of a pipeline that the state is filled from, where these may multiply; -1: they do not. */
+static double multiplied_rows(const struct rt_spec *s, int state)
+{
+    double rows = -1;
+    for (int i = 0; i < s->npipelines; i++) {
+        const struct rt_pipeline *p = &s->pipelines[i];
+        if (p->writes[0] != state || p->nlevels <= 1)
+            continue;
+        double of = p->source == RT_SOURCE_TABLE ? (double)p->table->rows
+                    : p->source == RT_SOURCE_DICT ? 0
+                                                  : HD_MAX(s->states[p->state].est_rows, 0.0);
+        rows = HD_MAX(rows, of);
+    }
+    return rows;
+}
+
+double pl_states_peak(const struct pl_program *g)
+{
+    const struct rt_spec *s = g->spec;
+    double *bytes = HD_NEWN(g->arena, double, s->nstates + 1), now = 0, peak = 0;
+    bool *there = HD_NEWN(g->arena, bool, s->nstates + 1);
+    for (int i = 0; i < s->nstates; i++) {
+        double most = multiplied_rows(s, i), all = state_bytes(&s->states[i]);
+        double rows = HD_MAX(s->states[i].est_rows, 1.0);
+        bytes[i] = most >= 0 && most < rows ? all * most / rows : all;
+    }
+    for (int i = 0; i < s->nactions; i++) {
+        const struct rt_action *a = &s->actions[i];
+        int state = a->kind == RT_RUN ? s->pipelines[a->index].writes[0] : a->index;
+        if (a->kind == RT_RUN && !there[state]) {
+            there[state] = true;
+            now += bytes[state];
+        }
+        if (a->kind == RT_FREE && there[state]) {
+            there[state] = false;
+            now -= bytes[state];
+        }
+        peak = HD_MAX(peak, now + (a->kind == RT_FINISH && rt_state_filling(s->states[state].kind) == RT_APPENDED ? bytes[state] : 0));
+    }
+    return peak;
+}
+
 /* ---- who reads what -------------------------------------------------------------------------- */
 
 static bool is_of_table(const struct rt_arg *a)
@@ -232,6 +274,15 @@ static void choose_chunk(const struct residence *r, struct rt_pipeline *p)
     if (r->in->chunk_rows)
         rows = hd_align_up((size_t)r->in->chunk_rows, RT_FRAGMENT_ROWS);
     p->chunk_rows = p->nstreamed ? rows : 0;
+}
+
+double pl_states_room(const struct pl_program *g, double memory)
+{
+    double columns = 0;
+    for (int i = 0; i < g->spec->nargs; i++)
+        if (is_of_table(&g->spec->args[i]))
+            columns += (double)rt_arg_bytes(&g->spec->args[i]);
+    return HD_MAX(memory - columns, memory / STATES_SHARE - RT_STREAM_SLOTS * memory / CHUNK_SHARE);
 }
 
 void pl_place_columns(struct pl_program *g, const struct pl_residence *in)
