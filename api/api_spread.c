@@ -188,7 +188,14 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
 static bool lacked_memory(const struct heddle_statement *s)
 {
     const struct api_spread *p = s->spread;
-    return p && p->workers > 1 ? p->lacked > 0 : s->timed.stats.lacked > 0 || s->counted.stats.lacked > 0;
+    return p && p->workers > 1 ? p->lacked : s->timed.stats.lacked > 0 || s->counted.stats.lacked > 0;
+}
+
+/* What failed is run by every worker, and more of them have less each. */
+static bool may_divide(const struct heddle_statement *s)
+{
+    const struct api_spread *p = s->spread;
+    return !p || p->workers == 1 || p->fragments[p->lacking].every;
 }
 
 bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
@@ -199,7 +206,11 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
     if (!may || !lacked_memory(s) || plan_reads_device(s->plan))
         return false;
     hd_err_init(&e);
-    if (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1) {
+    bool moved = s->spread && s->spread->workers > 1 &&
+                 api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
+    if (!moved && !may_divide(s))
+        return false;
+    if (!moved && (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1)) {
         hd_err_release(&e);
         return false;
     }

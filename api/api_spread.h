@@ -81,7 +81,8 @@ struct api_spread_fragment {
     const char *column; /* SHUFFLE: has the number of the worker */
     int ninputs;
     struct api_spread_input *inputs;
-    double rows, bytes; /* estimates */
+    double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
+    bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
     struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
     int ended; /* parts */
@@ -98,8 +99,8 @@ struct api_spread {
     int nfragments;
     struct api_spread_fragment *fragments;
     int cut_for; /* workers that fragments are for */
-    double state_bytes; /* estimate: of the largest state of a worker */
-    uint64_t lacked; /* of a GPU's memory, bytes that an execution asked for in vain */
+    bool lacked; /* an execution asked for more of a GPU's memory than there is, */
+    int lacking; /* in this fragment */
     /* While it runs: */
     double began_ms;
     uint64_t host_bytes; /* of rows that went through the host's memory */
@@ -112,6 +113,8 @@ struct api_spread {
 
 /* api_spread_passes.c. Of a statement for one GPU: whether its states are expected to have room there in one pass. */
 int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err);
+/* The fragment, which one worker runs, is left to the CPU from now on. False: this build has none, or it was already. */
+bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f);
 /* Cuts the plan for as many passes over the GPU as its states are expected to need; one where more would not help. */
 int api_spread_fit(struct api_spread *p, struct hd_err *err);
 /* Likewise, after so many were too few. RESOURCE where there are no more. */

@@ -58,16 +58,44 @@ static bool is_divided(const struct api_spread *p)
     return false;
 }
 
+/* Of what every worker runs: more of them make it smaller. */
+static double largest_state(const struct api_spread *p)
+{
+    double bytes = 0;
+    for (int i = 0; i < p->nfragments; i++)
+        if (p->fragments[i].every)
+            bytes = HD_MAX(bytes, p->fragments[i].state_bytes);
+    return bytes;
+}
+
+bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f)
+{
+    if (f->on_cpu || f->every || !api_backend_of(PL_CPU))
+        return false;
+    for (int w = 0; w < p->workers; w++) {
+        heddle_statement_free(f->part[w].statement);
+        f->part[w].statement = NULL;
+    }
+    return f->on_cpu = true;
+}
+
+static void leave_to_cpu(struct api_spread *p, double memory)
+{
+    for (int i = 0; i < p->nfragments; i++)
+        if (p->fragments[i].state_bytes > memory)
+            api_spread_use_cpu(p, &p->fragments[i]);
+}
+
 /* From so many passes on: twice as many as long as the largest state is too large and becomes smaller. */
 static int cut_from(struct api_spread *p, int passes, double memory, struct hd_err *err)
 {
     use_passes(p, passes);
     HD_TRY(api_spread_cut(p, memory, err));
-    while (p->state_bytes > memory && 2 * p->workers <= API_WORKERS_MAX) {
-        double before = p->state_bytes;
+    while (largest_state(p) > memory && 2 * p->workers <= API_WORKERS_MAX) {
+        double before = largest_state(p);
         use_passes(p, 2 * p->passes);
         HD_TRY(api_spread_cut(p, memory, err));
-        if (p->state_bytes <= before * gain)
+        if (largest_state(p) <= before * gain)
             continue;
         use_passes(p, p->passes / 2);
         return api_spread_cut(p, memory, err);
@@ -91,6 +119,7 @@ int api_spread_fit(struct api_spread *p, struct hd_err *err)
         snprintf(p->why, sizeof p->why, "HEDDLE_PASSES=%d", wanted());
         use_passes(p, wanted());
         HD_TRY(api_spread_cut(p, room > 0 ? room : 1, err));
+        room = 0;
     } else {
         snprintf(p->why, sizeof p->why, "states are expected to take %.3g MB, and %.3g MB are there", peak / 1e6,
                  room / 1e6);
@@ -98,6 +127,8 @@ int api_spread_fit(struct api_spread *p, struct hd_err *err)
     }
     if (!is_divided(p))
         stay(p, "nothing in the plan can be done in parts");
+    else if (room > 0)
+        leave_to_cpu(p, room);
     return 0;
 }
 
@@ -112,5 +143,7 @@ int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err)
     HD_TRY(api_spread_cut(p, room > 0 ? room : 1, err));
     if (!is_divided(p))
         return HD_FAIL(err, RESOURCE, NULL, "nothing in the plan can be done in parts");
+    if (room > 0)
+        leave_to_cpu(p, room);
     return 0;
 }

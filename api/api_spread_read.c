@@ -65,6 +65,7 @@ static int read_fragment(struct api_spread *p, struct api_spread_fragment *f, co
     f->column = column ? hd_strdup(&p->arena, column) : NULL;
     f->rows = fe_number_of(fe_member(v, "rows"));
     f->bytes = fe_number_of(fe_member(v, "bytes"));
+    f->state_bytes = fe_member(v, "state_bytes") ? fe_number_of(fe_member(v, "state_bytes")) : 0;
     HD_TRY(read_inputs(p, f, fe_member(v, "inputs")));
     HD_TRY(text_of(&p->arena, fe_member(v, "plan"), &f->plan, err));
     return read_values(p, f, fe_member(v, "bind"), err);
@@ -89,7 +90,6 @@ static int read_document(struct api_spread *p, const struct cJSON *document, str
     for (int i = 0; i < n; i++)
         new_parts(p, &p->fragments[i]);
     p->nfragments = n;
-    p->state_bytes = fe_member(document, "state_bytes") ? fe_number_of(fe_member(document, "state_bytes")) : 0;
     struct api_spread_fragment *f = p->fragments;
     for (const struct cJSON *v = fe_first_json(list); v; v = fe_next_json(v), f++)
         HD_TRY(read_fragment(p, f, v, err));

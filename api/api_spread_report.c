@@ -13,6 +13,15 @@ static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
     hd_strbuf_addf(b, "%d", p->of->db->context->devices[api_spread_slot(p, w)]);
 }
 
+/* The number of the GPU. */
+static void add_place(struct hd_strbuf *b, const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    if (f->on_cpu)
+        hd_strbuf_adds(b, "\"cpu\"");
+    else
+        add_number(b, p, w);
+}
+
 /* ---- report ------------------------------------------------------------------------------------ */
 
 /* Bytes that left a part, as the GPU had them. */
@@ -21,7 +30,7 @@ static void add_part(struct hd_strbuf *b, const struct api_spread *p, const stru
     const struct api_spread_part *part = &f->part[w];
     const struct api_execution *e = &part->statement->timed;
     hd_strbuf_adds(b, w ? ",{\"device\":" : "{\"device\":");
-    add_number(b, p, w);
+    add_place(b, p, f, w);
     hd_strbuf_addf(b,
                    ",\"start_ms\":%.3f,\"ms\":%.3f,\"transfer_ms\":%.3f,\"execute_ms\":%.3f,\"rows\":%llu,"
                    "\"bytes\":%llu,\"peak_bytes\":%llu}",
@@ -52,10 +61,11 @@ static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
         double end = 0;
         for (int i = 0; i < p->nfragments; i++)
             for (int w = g; w < api_spread_runs(&p->fragments[i], p->workers); w += p->gpus) {
-                const struct api_spread_part *part = &p->fragments[i].part[w];
+                const struct api_spread_fragment *f = &p->fragments[i];
+                const struct api_spread_part *part = &f->part[w];
                 double gap = HD_MAX(part->start_ms - end, 0.0);
                 hd_strbuf_addf(b, "%s{\"what\":\"fragment\",\"fragment\":%d,\"device\":", first ? "" : ",", i);
-                add_number(b, p, w);
+                add_place(b, p, f, w);
                 hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms,
                                part->end_ms - part->start_ms, gap);
                 end = part->end_ms;
@@ -102,8 +112,8 @@ static void show_values(struct hd_strbuf *out, const char *json)
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
     const struct api_spread_fragment *f = &p->fragments[i];
-    hd_strbuf_addf(out, "fragment %d on GPU", i);
-    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), p->gpus); w++) {
+    hd_strbuf_addf(out, "fragment %d on %s", i, f->on_cpu ? "the CPU" : "GPU");
+    for (int w = 0; !f->on_cpu && w < HD_MIN(api_spread_runs(f, p->workers), p->gpus); w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);
     }
@@ -119,7 +129,7 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
         hd_strbuf_adds(out, "  GPU ");
         add_number(out, p, w);
         if (p->passes > 1)
-            hd_strbuf_addf(out, ", pass %d", w / p->gpus);
+            hd_strbuf_addf(out, ", pass %d", w / p->gpus + 1);
         hd_strbuf_adds(out, ": ");
         show_values(out, f->values[w]);
         hd_strbuf_addc(out, '\n');

@@ -52,7 +52,7 @@ static bool is_stopped(struct api_spread *p)
 }
 
 /* What is about the GPU says which one: another error is the plan's, and the same on all. */
-static int blame(const struct api_spread *p, int w, struct hd_err *err)
+static int blame(const struct api_spread *p, bool every, int w, struct hd_err *err)
 {
     int slot = api_spread_slot(p, w);
     bool about_gpu =
@@ -61,7 +61,12 @@ static int blame(const struct api_spread *p, int w, struct hd_err *err)
         return -1;
     char message[sizeof err->message];
     memcpy(message, err->message, sizeof message);
-    snprintf(err->message, sizeof err->message, "GPU %d: %.740s", p->of->db->context->devices[slot], message);
+    int gpu = p->of->db->context->devices[slot];
+    if (every && p->passes > 1)
+        snprintf(err->message, sizeof err->message, "GPU %d, pass %d of %d: %.720s", gpu, w / p->gpus + 1, p->passes,
+                 message);
+    else
+        snprintf(err->message, sizeof err->message, "GPU %d: %.740s", gpu, message);
     return -1;
 }
 
@@ -138,8 +143,11 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     if (!tables)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     int threads = HD_MAX(p->of->threads / p->gpus, 1);
-    HD_TRY(api_statement_part(p->of, api_spread_slot(p, w), p->passes == 1, threads, tables, f->plan, f->values[w], &s,
-                              err));
+    const struct api_statement_of_part of = {.backend = f->on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
+                                             .slot = api_spread_slot(p, w),
+                                             .slices = p->passes == 1,
+                                             .threads = f->on_cpu ? p->of->threads : threads};
+    HD_TRY(api_statement_part(p->of, &of, tables, f->plan, f->values[w], &s, err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -172,7 +180,7 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     pthread_mutex_unlock(&p->lock);
     if (fills)
         if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
-            return blame(p, w, err);
+            return blame(p, f->every, w, err);
     pthread_mutex_lock(&p->lock);
     f->part[w].done = true;
     f->ended += last;
@@ -186,7 +194,7 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
     if (execute(p, f, w, err) != 0)
-        return blame(p, w, err);
+        return f->on_cpu ? -1 : blame(p, f->every, w, err);
     return hand_over(p, f, w, err);
 }
 
@@ -199,13 +207,14 @@ struct worker {
     pthread_t thread;
 };
 
-/* More passes have a smaller part of the rows each. */
 static void note_lack(struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
     const struct heddle_statement *s = f->part[w].statement;
     pthread_mutex_lock(&p->lock);
-    if (f->every && s)
-        p->lacked = s->timed.stats.lacked;
+    if (!p->lacked && s && s->timed.stats.lacked) {
+        p->lacked = true;
+        p->lacking = (int)(f - p->fragments);
+    }
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -260,7 +269,8 @@ static void begin(struct api_spread *p)
 {
     p->began_ms = api_now_ms();
     p->stopped = p->failed = p->executed = false;
-    p->host_bytes = p->lacked = 0;
+    p->lacked = false;
+    p->host_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
         for (int w = 0; w < p->workers; w++) {

@@ -311,8 +311,9 @@ static int prepare_part(struct heddle_statement *s, const char *plan, const char
     return rc;
 }
 
-int api_statement_part(const struct heddle_statement *s, int slot, bool slices, int threads, struct api_snapshot *tables,
-                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err)
+int api_statement_part(const struct heddle_statement *s, const struct api_statement_of_part *of,
+                       struct api_snapshot *tables, const char *plan, const char *values, struct heddle_statement **out,
+                       struct hd_err *err)
 {
     struct heddle_statement *part = hd_try_calloc(1, sizeof *part);
     if (!part) {
@@ -322,16 +323,16 @@ int api_statement_part(const struct heddle_statement *s, int slot, bool slices, 
     *part = (struct heddle_statement){.db = s->db,
                                       .engine = s->engine,
                                       .tables = tables,
-                                      .backend = s->backend,
+                                      .backend = of->backend,
                                       .balance = s->balance,
                                       .tier = s->tier,
                                       .fws_threshold = s->fws_threshold,
                                       .gpu_warps = s->gpu_warps,
                                       .gpu_block = s->gpu_block,
-                                      .threads = threads,
-                                      .slot = slot,
+                                      .threads = of->threads,
+                                      .slot = of->slot,
                                       .is_part = true,
-                                      .slices = slices,
+                                      .slices = of->slices,
                                       .memory_limit = s->memory_limit,
                                       .no_cache = s->no_cache};
     hd_arena_init(&part->arena);

@@ -168,10 +168,17 @@ struct cJSON;
  * arena. */
 int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, double memory,
                       struct cJSON **document, struct hd_err *err);
-/* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
- * runs on a GPU of the engine with the options of s. slices: that GPU needs no other rows of tables than its own. */
-int api_statement_part(const struct heddle_statement *s, int slot, bool slices, int threads, struct api_snapshot *tables,
-                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err);
+/* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over, with
+ * the options of s. */
+struct api_statement_of_part {
+    const struct api_backend *backend;
+    int slot; /* of the engine's GPUs */
+    bool slices; /* that needs no other rows of tables than those of the part */
+    int threads;
+};
+int api_statement_part(const struct heddle_statement *s, const struct api_statement_of_part *of,
+                       struct api_snapshot *tables, const char *plan, const char *values, struct heddle_statement **out,
+                       struct hd_err *err);
 /* The number of the result's column of that name. */
 int api_statement_column(const struct heddle_statement *s, const char *name);
 /* What was planned goes: for other values, or another GPU. */

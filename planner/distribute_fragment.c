@@ -146,9 +146,10 @@ static double state_bytes(const struct dist *d, const struct fe_node *n)
     return 2 * (dist_bytes(d, n) + 8 * dist_rows(d, n));
 }
 
-void dist_state(struct dist *d, bool split, const struct fe_node *n)
+void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
 {
-    d->state_bytes = HD_MAX(d->state_bytes, state_bytes(d, n) / (split ? d->workers : 1));
+    rel->state_bytes = HD_MAX(rel->state_bytes, state_bytes(d, n) / (rel->split ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
 }
 
 bool dist_exceeds(const struct dist *d, const struct fe_node *n)
@@ -164,7 +165,8 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.node = rel.node;
     f.every = rel.split;
     f.bytes = f.rows * row_bytes(d, rel.node);
-    d->state_bytes = HD_MAX(d->state_bytes, f.bytes / (f.every ? d->workers : 1));
+    f.state_bytes = HD_MAX(rel.state_bytes, f.bytes / (f.every ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, f.state_bytes);
     hd_vec_push(d->a, &d->fragments, f);
     double sent = f.rows + f.bytes / SENT_BYTES;
     d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? sent / d->workers : sent);

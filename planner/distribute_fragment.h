@@ -15,6 +15,7 @@ struct dist_rel {
     bool *by;   /* [column] split: rows with equal values in this column are on one worker, */
     int way; /* the same one in all relations that are spread in one way: 0 by the scheme, else a shuffle's number */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
+    double state_bytes; /* estimate: of the largest state where it is computed, since rows came there */
 };
 
 struct dist_fragment {
@@ -25,6 +26,7 @@ struct dist_fragment {
     bool kept; /* each worker's result stays there */
     const char *shuffle; /* the column that says to which worker a row goes; NULL: rows are not spread anew */
     double rows, bytes;
+    double state_bytes;
 };
 
 /* A shared subplan that has been cut. */
@@ -41,6 +43,7 @@ struct dist {
     const struct cJSON *tree; /* the plan */
     int workers;
     const struct pl_scheme *scheme;
+    const struct fe_node *shown_sort; /* whose order the result shows, of all rows; NULL: none */
     const char *table_prefix, *param_prefix; /* which no table, no parameter has */
     bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
@@ -50,7 +53,7 @@ struct dist {
     int ways; /* shuffles so far */
     double cost; /* of the plan, in rows that one worker goes through */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
-    double state_bytes; /* estimate: of the largest state of a worker */
+    double state_bytes; /* estimate: of the largest state */
 };
 
 /* Which columns somebody reads. */
@@ -62,7 +65,7 @@ bool dist_divides(const struct dist *d, const struct fe_node *n, const struct fe
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 
 /* Where rel is computed there is a state of all rows of n, or of a worker's. */
-void dist_state(struct dist *d, bool split, const struct fe_node *n);
+void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n);
 /* One state of all rows of n is too large for a worker. */
 bool dist_exceeds(const struct dist *d, const struct fe_node *n);
 

@@ -129,12 +129,13 @@ static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, s
 }
 
 /* Either side may be the one that is stored: the smaller one is. */
-static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r)
+static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r, struct dist_rel *out)
 {
     double bl = dist_bytes(d, l->node) / (l->split ? d->workers : 1),
            br = dist_bytes(d, r->node) / (r->split ? d->workers : 1);
-    const struct dist_rel *smaller = bl < br ? l : r;
-    dist_state(d, smaller->split, smaller->node);
+    struct dist_rel table = bl < br ? *l : *r;
+    dist_state(d, &table, table.node);
+    out->state_bytes = HD_MAX(table.state_bytes, HD_MAX(l->state_bytes, r->state_bytes));
 }
 
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
@@ -143,13 +144,13 @@ struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct f
     bring(d, n, &left, &right);
     dist_work(d, &left, dist_rows(d, left.node));
     dist_work(d, &right, dist_rows(d, right.node));
-    add_table(d, &left, &right);
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);
     fe_put(v, "right", right.op);
     struct dist_rel out = {.op = v, .node = n, .split = left.split || right.split, .plain = left.plain && right.plain};
     out.way = left.split ? left.way : right.way;
+    add_table(d, &left, &right, &out);
     out.by = out.split ? by_of(d, n, &left, &right) : NULL;
     return out;
 }

@@ -147,6 +147,8 @@ static struct cJSON *fragment_json(struct dist *d, int i, const struct reads *r,
         fe_put(v, "column", fe_make_string(d->a, f->shuffle));
     fe_put(v, "rows", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->rows, 9e15)));
     fe_put(v, "bytes", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->bytes, 9e15)));
+    if (d->memory > 0)
+        fe_put(v, "state_bytes", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->state_bytes, 9e15)));
     if (f->every)
         fe_put(v, "bind", bind);
     fe_put(v, "plan", plan);
@@ -169,7 +171,5 @@ struct cJSON *dist_document(struct dist *d)
         fe_push(list, fragment_json(d, i, &r[i], by_every[i]));
     fe_put(v, "fragments", list);
     fe_put(v, "workers", fe_make_number(d->a, d->workers));
-    if (d->memory > 0)
-        fe_put(v, "state_bytes", fe_make_number(d->a, d->state_bytes));
     return v;
 }
