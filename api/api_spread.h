@@ -98,6 +98,7 @@ struct api_spread {
     char why[200];
     int nfragments;
     struct api_spread_fragment *fragments;
+    double room; /* passes: bytes for the states of one; 0: nobody knows */
     int cut_for; /* workers that fragments are for */
     bool lacked; /* an execution asked for more of a GPU's memory than there is, */
     int lacking; /* in this fragment */

@@ -115,6 +115,7 @@ int api_spread_fit(struct api_spread *p, struct hd_err *err)
     struct heddle_statement *s = p->of;
     double room = room_of(s, p->slot[0]), peak = pl_states_peak(s->program->pl);
     p->gpus = 1;
+    p->room = room;
     if (wanted()) {
         snprintf(p->why, sizeof p->why, "HEDDLE_PASSES=%d", wanted());
         use_passes(p, wanted());
@@ -135,7 +136,7 @@ int api_spread_fit(struct api_spread *p, struct hd_err *err)
 int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err)
 {
     int most = API_WORKERS_MAX / p->gpus;
-    double room = room_of(p->of, p->slot[0]);
+    double room = p->room = room_of(p->of, p->slot[0]);
     if (passes >= most || wanted() == 1)
         return HD_FAIL(err, RESOURCE, NULL, "no more passes");
     use_passes(p, HD_MIN(passes == 1 ? 2 : MORE * passes, most));

@@ -146,6 +146,7 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     const struct api_statement_of_part of = {.backend = f->on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
                                              .slot = api_spread_slot(p, w),
                                              .slices = p->passes == 1,
+                                             .state_bytes = p->room,
                                              .threads = f->on_cpu ? p->of->threads : threads};
     HD_TRY(api_statement_part(p->of, &of, tables, f->plan, f->values[w], &s, err));
     part->version = version;

@@ -333,6 +333,7 @@ int api_statement_part(const struct heddle_statement *s, const struct api_statem
                                       .slot = of->slot,
                                       .is_part = true,
                                       .slices = of->slices,
+                                      .state_bytes = of->state_bytes,
                                       .memory_limit = s->memory_limit,
                                       .no_cache = s->no_cache};
     hd_arena_init(&part->arena);
@@ -527,7 +528,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .devices = 2,
                             .slices = s->slices,
                             .cached_bytes = cached_bytes(),
-                            .memory_bytes = gpu ? 0 : state_memory(s),
+                            .memory_bytes = gpu ? s->state_bytes : state_memory(s),
                             .on_gpu = gpu,
                             .threads = gpu ? 1 : s->threads,
                             .balance = s->balance,

@@ -121,6 +121,7 @@ struct heddle_statement {
     int slot; /* of the engine's GPUs the one that it runs on, unless it is spread over several */
     bool is_part; /* it is a fragment of another statement's plan, of one of several workers */
     bool slices; /* a GPU of its own */
+    double state_bytes; /* part: that its states can take; 0: enough */
     struct api_spread *spread; /* over several GPUs (api_spread.h); NULL: not, or not decided yet */
     uint64_t memory_limit;
     bool profile, no_cache;
@@ -174,6 +175,7 @@ struct api_statement_of_part {
     const struct api_backend *backend;
     int slot; /* of the engine's GPUs */
     bool slices; /* that needs no other rows of tables than those of the part */
+    double state_bytes; /* for states there; 0: enough */
     int threads;
 };
 int api_statement_part(const struct heddle_statement *s, const struct api_statement_of_part *of,

@@ -20,6 +20,7 @@ enum {
 /* Chunks of 16 MB stream at 48 GB/s where threads stage them, and at 53 of 55 from page-locked copies; of 64 MB at 33 and
  * 54 (H200, TPC-H Q6). */
 static const double CHUNK_BYTES = 16 << 20;
+static const double FIRST_BYTES = 8 << 20;
 /* Chunks of many rows are of multiples of this. */
 enum { CHUNK_GRAIN = 1 << 16 };
 
@@ -198,7 +199,9 @@ static double room_of_columns(const struct residence *r)
         all += r->parts[i].bytes;
     if (r->in->columns >= 0)
         return r->in->columns;
-    if (memory <= 0 || all + HD_MIN(states, memory / STATES_SHARE) <= memory)
+    /* The first room of states, and what launches need, whatever is estimated. */
+    double least = HD_MIN(FIRST_BYTES, memory / STATES_LEAST);
+    if (memory <= 0 || all + HD_MIN(HD_MAX(2 * states, least), memory / STATES_SHARE) <= memory)
         return all;
     /* Finishing a state takes as much again, and an estimate can be too low. */
     double reserve = HD_MAX(HD_MIN(2 * states, memory / STATES_SHARE), memory / STATES_LEAST);
