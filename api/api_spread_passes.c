@@ -9,6 +9,8 @@
 
 /* So many times as many passes, where too few have failed. */
 enum { MORE = 4 };
+/* States that a fragment has at one time, of about the size of its largest one. */
+static const double AT_ONCE = 2;
 /* A state that is this much smaller is worth twice the passes. */
 static const double gain = 0.8;
 
@@ -58,14 +60,14 @@ static bool is_divided(const struct api_spread *p)
     return false;
 }
 
-/* Of what every worker runs: more of them make it smaller. */
-static double largest_state(const struct api_spread *p)
+/* Of what every worker runs: more of them make it smaller. There are other states beside the largest one. */
+static double states_of_worker(const struct api_spread *p)
 {
     double bytes = 0;
     for (int i = 0; i < p->nfragments; i++)
         if (p->fragments[i].every)
             bytes = HD_MAX(bytes, p->fragments[i].state_bytes);
-    return bytes;
+    return bytes * AT_ONCE;
 }
 
 bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f)
@@ -91,11 +93,11 @@ static int cut_from(struct api_spread *p, int passes, double memory, struct hd_e
 {
     use_passes(p, passes);
     HD_TRY(api_spread_cut(p, memory, err));
-    while (largest_state(p) > memory && 2 * p->workers <= API_WORKERS_MAX) {
-        double before = largest_state(p);
+    while (states_of_worker(p) > memory && 2 * p->workers <= API_WORKERS_MAX) {
+        double before = states_of_worker(p);
         use_passes(p, 2 * p->passes);
         HD_TRY(api_spread_cut(p, memory, err));
-        if (largest_state(p) <= before * gain)
+        if (states_of_worker(p) <= before * gain)
             continue;
         use_passes(p, p->passes / 2);
         return api_spread_cut(p, memory, err);

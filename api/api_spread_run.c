@@ -335,7 +335,7 @@ static uint64_t add_up(const struct api_spread *p, int gpu, struct api_times *t)
             t->transfer += x->transfer;
             t->execute += x->execute;
             t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
-            peak = HD_MAX(peak, part->timed.stats.peak_bytes);
+            peak = p->fragments[i].on_cpu ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
         }
     return peak;
 }
