@@ -33,7 +33,7 @@ static double room_of(const struct heddle_statement *s, int slot)
 
 static int compare(const struct heddle_statement *s, bool *fits)
 {
-    double room = room_of(s, s->slot), peak = pl_states_peak(s->program->pl);
+    double room = room_of(s, s->slot), peak = s->program->state_bytes;
     *fits = wanted() ? wanted() == 1 : room <= 0 || peak <= room;
     return 0;
 }
@@ -115,7 +115,7 @@ static void stay(struct api_spread *p, const char *why)
 int api_spread_fit(struct api_spread *p, struct hd_err *err)
 {
     struct heddle_statement *s = p->of;
-    double room = room_of(s, p->slot[0]), peak = pl_states_peak(s->program->pl);
+    double room = room_of(s, p->slot[0]), peak = s->program->state_bytes;
     p->gpus = 1;
     p->room = room;
     if (wanted()) {

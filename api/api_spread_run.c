@@ -332,6 +332,7 @@ static uint64_t add_up(const struct api_spread *p, int gpu, struct api_times *t)
             t->codegen += x->codegen;
             t->open += x->open;
             t->compile += x->compile;
+            t->wait += x->wait;
             t->transfer += x->transfer;
             t->execute += x->execute;
             t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
@@ -349,7 +350,7 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     for (int g = 0; g < p->gpus; g++) {
         struct api_times sum = {.how = RT_CACHED_MEMORY};
         s->timed.stats.peak_bytes += add_up(p, g, &sum);
-        double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.transfer + sum.execute;
+        double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.wait + sum.transfer + sum.execute;
         most = all > longest ? sum : most;
         longest = HD_MAX(longest, all);
     }

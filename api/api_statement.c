@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "frontend/plan_any.h"
+#include "planner/residence.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store.h"
 
@@ -46,6 +47,7 @@ static void engine_free(void *p)
     rt_thread_pool_free(e->thread_pool); /* its threads may still compile, with the rest */
     api_backends_close(e);
     rt_pages_free(e->memory.pages);
+    rt_admission_release(&e->admission);
     api_history_free(e->history);
     free(e);
 }
@@ -63,6 +65,7 @@ static int engine_new(heddle_context *c, struct api_engine **out, struct hd_err 
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
+    rt_admission_init(&e->admission, c->memory_limit);
     e->temp = (struct rt_temp){.dir = c->temp_dir, .limit = c->temp_limit ? c->temp_limit : UINT64_MAX};
     e->memory.temp = c->temp_dir ? &e->temp : NULL;
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
@@ -542,6 +545,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     if (p->backend->place)
         p->backend->place(s, p);
+    p->state_bytes = pl_states_peak(p->pl);
     p->plan_ms = s->read_ms + api_now_ms() - start;
     s->read_ms = 0;
     return 0;
@@ -665,6 +669,7 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     int rc = run_code(s, &p->plain, &s->timed, out, err);
     if (counts) { /* it met what was to be opened and brought */
         t->open += s->counted.times.open;
+        t->wait += s->counted.times.wait;
         t->transfer += s->counted.times.transfer;
     }
     s->stats_spec = p->pl->spec;

@@ -8,6 +8,7 @@
 #include "frontend/plan.h"
 #include "planner/choice.h"
 #include "runtime/cache/code_cache.h"
+#include "runtime/exec/admission.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/traffic.h"
 #include "runtime/gpu/gpu.h"
@@ -18,6 +19,7 @@ enum api_gpu_state { API_GPU_UNTRIED, API_GPU_OPENING, API_GPU_OPEN, API_GPU_NON
 struct api_engine {
     struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
+    struct rt_admission admission; /* to it, of executions on the CPU where somebody has set its limit */
     struct rt_temp temp;
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */
@@ -25,6 +27,7 @@ struct api_engine {
         pthread_mutex_t lock; /* whoever opens it has it */
         _Atomic enum api_gpu_state state;
         struct rt_gpu *gpu;   /* OPEN */
+        struct rt_admission admission; /* one execution at a time has all of its memory */
         struct hd_err error;  /* NONE: why */
     } gpus[RT_MAX_DEVICES];
     atomic_bool compiles; /* whoever opens a GPU will compile: its compiler may start at once */
@@ -73,11 +76,12 @@ struct api_program {
     uint64_t placed_for;
     uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
     double plan_ms; /* until an execution has reported it */
+    double state_bytes; /* that its states are expected to take at once */
 };
 void api_program_leave(struct api_program *p); /* one reference less; NULL is fine */
 
 struct api_times {
-    double plan, codegen, open, compile, transfer, execute, result;
+    double plan, codegen, open, compile, wait, transfer, execute, result;
     enum rt_cached how;
 };
 

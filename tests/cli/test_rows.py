@@ -196,8 +196,8 @@ class Parameters(cli.CliTest):
 
 
 class Reports(cli.CliTest):
-    TIMES = ("plan_ms", "codegen_ms", "open_ms", "compile_ms", "transfer_ms", "execute_ms", "result_ms",
-             "total_ms")
+    TIMES = ("plan_ms", "codegen_ms", "open_ms", "compile_ms", "wait_ms", "transfer_ms", "execute_ms",
+             "result_ms", "total_ms")
 
     def setUp(self):
         super().setUp()
