@@ -206,8 +206,8 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
     if (!may || !lacked_memory(s) || plan_reads_device(s->plan))
         return false;
     hd_err_init(&e);
-    bool moved = s->spread && s->spread->workers > 1 &&
-                 api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
+    bool moved =
+        s->spread && s->spread->workers > 1 && api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
     if (!moved && !may_divide(s))
         return false;
     if (!moved && (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1)) {

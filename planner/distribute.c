@@ -313,8 +313,7 @@ static struct dist_rel limit(struct dist *d, const struct cJSON *op, const struc
     }
     struct cJSON *all = dist_over(d->a, sorted, "input", in.op, NULL);
     dist_state(d, &in, in.node);
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", all, NULL), .node = n, .state_bytes = in.state_bytes};
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", all, NULL), .node = n, .state_bytes = in.state_bytes};
 }
 
 static bool keyed_by(const struct dist_rel *in, const struct fe_node *n)
@@ -385,8 +384,7 @@ static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struc
     struct dist_rel in = dist_whole(d, input_of(d, op, n, path));
     dist_work(d, &in, dist_rows(d, n));
     dist_state(d, &in, in.node);
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .state_bytes = in.state_bytes};
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .state_bytes = in.state_bytes};
 }
 
 static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -576,8 +574,7 @@ static struct pl_scheme origin(const struct fe_node *n, int column)
     case FE_JOIN_OP:
         if (column < n->inputs[0]->ncols)
             return origin(n->inputs[0], column);
-        return n->u.join.kind == FE_MARK ? (struct pl_scheme){0}
-                                         : origin(n->inputs[1], column - n->inputs[0]->ncols);
+        return n->u.join.kind == FE_MARK ? (struct pl_scheme){0} : origin(n->inputs[1], column - n->inputs[0]->ncols);
     case FE_REF_OP:
     case FE_PAIRS_OP:
     case FE_DISTINCT_OP:
@@ -657,7 +654,8 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     c->err = err;
     c->opt = (struct pl_options){.touch_dict = opt->touch_dict};
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
-    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory}, best;
+    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory},
+                best;
     dist_need(&start);
     name_prefixes(&start, cat);
     start.shown_sort = opt->memory > 0 ? find_shown_sort(plan->root) : NULL;

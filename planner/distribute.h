@@ -9,7 +9,8 @@ struct cJSON;
 
 struct pl_distribute_options {
     int workers;
-    double memory; /* bytes for the states of a worker: fragments are cut so that they fit, if that is possible; 0: as is
+    double
+        memory; /* bytes for the states of a worker: fragments are cut so that they fit, if that is possible; 0: as is
                       fastest */
     pl_value_fn value;
     /* As in struct pl_options. */

@@ -20,6 +20,7 @@ enum {
 /* Chunks of 16 MB stream at 48 GB/s where threads stage them, and at 53 of 55 from page-locked copies; of 64 MB at 33 and
  * 54 (H200, TPC-H Q6). */
 static const double CHUNK_BYTES = 16 << 20;
+/* The first room of states, and what launches need, whatever is estimated. */
 static const double FIRST_BYTES = 8 << 20;
 /* Chunks of many rows are of multiples of this. */
 enum { CHUNK_GRAIN = 1 << 16 };
@@ -80,7 +81,7 @@ static double multiplied_rows(const struct rt_spec *s, int state)
         const struct rt_pipeline *p = &s->pipelines[i];
         if (p->writes[0] != state || p->nlevels <= 1)
             continue;
-        double of = p->source == RT_SOURCE_TABLE ? (double)p->table->rows
+        double of = p->source == RT_SOURCE_TABLE  ? (double)p->table->rows
                     : p->source == RT_SOURCE_DICT ? 0
                                                   : HD_MAX(s->states[p->state].est_rows, 0.0);
         rows = HD_MAX(rows, of);
@@ -109,7 +110,9 @@ double pl_states_peak(const struct pl_program *g)
             there[state] = false;
             now -= bytes[state];
         }
-        peak = HD_MAX(peak, now + (a->kind == RT_FINISH && rt_state_filling(s->states[state].kind) == RT_APPENDED ? bytes[state] : 0));
+        peak = HD_MAX(
+            peak,
+            now + (a->kind == RT_FINISH && rt_state_filling(s->states[state].kind) == RT_APPENDED ? bytes[state] : 0));
     }
     return peak;
 }
@@ -199,12 +202,11 @@ static double room_of_columns(const struct residence *r)
         all += r->parts[i].bytes;
     if (r->in->columns >= 0)
         return r->in->columns;
-    /* The first room of states, and what launches need, whatever is estimated. */
-    double least = HD_MIN(FIRST_BYTES, memory / STATES_LEAST);
-    if (memory <= 0 || all + HD_MIN(HD_MAX(2 * states, least), memory / STATES_SHARE) <= memory)
+    /* Finishing a state takes as much again. */
+    double wanted = HD_MIN(HD_MAX(2 * states, FIRST_BYTES), memory / STATES_SHARE);
+    if (memory <= 0 || all + wanted <= memory)
         return all;
-    /* Finishing a state takes as much again, and an estimate can be too low. */
-    double reserve = HD_MAX(HD_MIN(2 * states, memory / STATES_SHARE), memory / STATES_LEAST);
+    double reserve = HD_MAX(wanted, memory / STATES_LEAST); /* an estimate can be too low */
     return memory - reserve - RT_STREAM_SLOTS * chunk_bytes(r);
 }
 
