@@ -86,6 +86,7 @@ struct api_spread_fragment {
     struct api_spread_part *part; /* [workers] */
     struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
     int ended; /* parts */
+    int last_reader; /* the last fragment that reads the rows */
 };
 
 struct api_spread {

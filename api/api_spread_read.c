@@ -43,6 +43,7 @@ static int read_inputs(struct api_spread *p, struct api_spread_fragment *f, cons
         const char *table = hd_strdup(&p->arena, fe_member_text(v, "table"));
         f->inputs[f->ninputs++] = (struct api_spread_input){table, from};
         p->fragments[from].name = table;
+        p->fragments[from].last_reader = HD_MAX(p->fragments[from].last_reader, (int)(f - p->fragments));
     }
     return 0;
 }

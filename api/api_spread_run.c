@@ -190,12 +190,24 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     return 0;
 }
 
+/* Rows of this worker alone that nobody reads any more. */
+static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    for (int i = 0; i < f->ninputs; i++) {
+        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
+        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
+        if (p->passes > 1 && own && from->last_reader == (int)(f - p->fragments))
+            api_spread_table_empty(p, &from->table[w]);
+    }
+}
+
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
     if (execute(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
+    empty_inputs(p, f, w);
     return hand_over(p, f, w, err);
 }
 
