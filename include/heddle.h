@@ -151,13 +151,13 @@ typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
     size_t struct_size;        /* sizeof(heddle_options) of the caller's header: how the library knows it */
     int threads;               /* worker threads; 0 = number of cores */
-    uint64_t memory_limit;     /* bytes of memory for query state, all statements together; 0 = 80 % of RAM. Executions wait
+    uint64_t memory_limit; /* bytes of memory for query state, all statements together; 0 = 80 % of RAM. Executions wait
                                   for their share of a limit that is given, in the order in which they came */
-    const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
-    uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
-    const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
-    int device;                /* CUDA device number, where `devices` is NULL */
-    int no_mmap;               /* read database files into memory at first use instead of mapping them */
+    const char *cache_dir; /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
+    uint64_t cache_limit; /* bytes kept on disk; 0 = 256 MiB */
+    const char *backend; /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
+    int device; /* CUDA device number, where `devices` is NULL */
+    int no_mmap; /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
     const char
