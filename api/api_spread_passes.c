@@ -138,6 +138,7 @@ int api_spread_fit(struct api_spread *p, struct hd_err *err)
 int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err)
 {
     int most = API_WORKERS_MAX / p->gpus;
+    HD_TRY(api_statement_plan_here(p->of, err)); /* of one that was spread without asking, for its columns */
     double room = p->room = room_of(p->of, p->slot[0]);
     if (passes >= most || wanted() == 1)
         return HD_FAIL(err, RESOURCE, NULL, "no more passes");

@@ -5,8 +5,8 @@
 
 --db is TPC-H at scale factor 0.01. Every plan runs in so many passes (HEDDLE_PASSES) and with --memory of the device, of
 which no more may be in use at any time, and gives the CPU's rows, those of a sort in their order. With --faults also:
-what explain shows and reports tell, one error where nothing helps, a statement that runs again, a query that is cancelled,
-launches that lose the device and allocations that fail, after which a sanitized build has lost nothing.
+what explain shows and reports tell, one error where nothing helps, a statement that runs again, two devices, a query that
+is cancelled, launches that lose the device and allocations that fail, after which a sanitized build has lost nothing.
 """
 
 import argparse
@@ -86,6 +86,15 @@ def again(args, groups):
     assert reports[1]["compile_ms"] <= reports[0]["compile_ms"], reports
 
 
+def on_two(args, groups):
+    """Passes over each of two devices."""
+    done = on_gpu(args, groups, "--device", "0,1", "--device-memory", "500K", HEDDLE_SPREAD="always")
+    assert rows(done, groups) == rows(on_gpu(args, groups), groups)
+    devices = report(done)["devices"]
+    assert devices["used"] == [0, 1] and devices["passes"] > 1, devices
+    assert [part["device"] for part in devices["fragments"][-1]["parts"]] == [0, 1] * devices["passes"], devices
+
+
 def exchanged(args, text):
     """What passes exchange is in the host's memory."""
     told = report(on_gpu(args, text, HEDDLE_PASSES="4"))
@@ -150,6 +159,7 @@ def main():
         shown(args, of["groups"])
         never(args, of["groups"])
         again(args, of["groups"])
+        on_two(args, of["groups"])
         exchanged(args, of["groups_text"])
         cancelled(args, of["groups_text"])
         lost = broken(args, of["groups"])
