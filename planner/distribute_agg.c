@@ -271,10 +271,10 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     part.op = partial_op(&s, in);
     part.node = n;
     double groups = dist_rows(d, n) * d->workers;
-    dist_state(d, &part, n);
+    dist_groups(d, &part, n);
     part = dist_cut_all(d, part, HD_MIN(groups, dist_rows(d, n->inputs[0])));
     dist_work(d, &part, groups);
-    dist_state(d, &part, n);
+    dist_groups(d, &part, n);
     return (struct dist_rel){.op = final_op(&s, op, part.op), .node = n, .state_bytes = part.state_bytes};
 }
 
@@ -299,7 +299,7 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
         in = column >= 0 ? dist_shuffle(d, in, column, ++d->ways) : dist_whole(d, in);
         by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     }
-    dist_state(d, &in, n);
+    dist_groups(d, &in, n);
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
                              .node = n,
                              .split = in.split,
@@ -322,7 +322,7 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
         in.op = dist_over(d->a, op, "input", in.op, NULL);
         in = dist_cut_all(d, in, dist_rows(d, n));
     }
-    dist_state(d, &in, n);
+    dist_groups(d, &in, n);
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
                              .node = n,
                              .split = in.split,

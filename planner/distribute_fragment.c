@@ -152,6 +152,16 @@ void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
     d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
 }
 
+/* Groups stay where they are. How many several keys make is bounded by the product of their values, and mostly far less: too
+ * few passes fail in the first one, too many all scan. */
+void dist_groups(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
+{
+    const double of_bound = n->u.agg.nkeys > 1 ? 0.25 : 1;
+    double bytes = of_bound * state_bytes(d, n) / 2;
+    rel->state_bytes = HD_MAX(rel->state_bytes, bytes / (rel->split ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
+}
+
 bool dist_exceeds(const struct dist *d, const struct fe_node *n)
 {
     return d->memory > 0 && state_bytes(d, n) > d->memory;

@@ -66,6 +66,8 @@ void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 
 /* Where rel is computed there is a state of all rows of n, or of a worker's. */
 void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n);
+/* The same of the groups of n. */
+void dist_groups(struct dist *d, struct dist_rel *rel, const struct fe_node *n);
 /* One state of all rows of n is too large for a worker. */
 bool dist_exceeds(const struct dist *d, const struct fe_node *n);
 
