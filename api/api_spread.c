@@ -191,11 +191,11 @@ static bool lacked_memory(const struct heddle_statement *s)
     return p && p->workers > 1 ? p->lacked : s->timed.stats.lacked > 0 || s->counted.stats.lacked > 0;
 }
 
-/* What failed is run by every worker, and more of them have less each. */
+/* What failed is run by every worker, and more of them have less each; or the plan was cut without regard to memory. */
 static bool may_divide(const struct heddle_statement *s)
 {
     const struct api_spread *p = s->spread;
-    return !p || p->workers == 1 || p->fragments[p->lacking].every;
+    return !p || p->passes == 1 || p->fragments[p->lacking].every;
 }
 
 bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
@@ -207,7 +207,7 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
         return false;
     hd_err_init(&e);
     bool moved =
-        s->spread && s->spread->workers > 1 && api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
+        s->spread && s->spread->passes > 1 && api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
     if (!moved && !may_divide(s))
         return false;
     if (!moved && (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1)) {
