@@ -21,7 +21,9 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
 /* After an execution that failed: true where a GPU's memory was too small for its states, and the statement is spread over
  * more passes from now on. Then err is empty; else it stays. */
 bool api_spread_retry(struct heddle_statement *s, struct hd_err *err);
-int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+/* Executes on one GPU or several, or on the CPU; states that a GPU's memory has no room for are made in more passes. out: struct
+ * ArrowArrayStream. */
+int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err);
 void api_spread_free(struct api_spread *p); /* NULL is fine */
 /* Members of the report, a comma before each: of a statement whose last execution was on several. */
 void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s);

@@ -370,7 +370,7 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     t->result = HD_MAX(wall - longest, 0.0);
 }
 
-int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
     begin(p);
@@ -387,4 +387,22 @@ int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out,
     s->has_counts = false;
     s->executed = p->executed = true;
     return 0;
+}
+
+static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    bool spread;
+    HD_TRY(api_spread_choose(s, &spread, err));
+    if (spread)
+        return execute_spread(s, out, err);
+    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+}
+
+int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    int rc;
+    do
+        rc = execute_once(s, out, err);
+    while (rc != 0 && api_spread_retry(s, err));
+    return rc;
 }

@@ -679,32 +679,13 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     return rc;
 }
 
-static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
-{
-    bool spread;
-    HD_TRY(api_spread_choose(s, &spread, err));
-    if (spread)
-        return api_spread_execute(s, out, err);
-    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
-}
-
-/* States that a GPU's memory has no room for are made in more passes. */
-static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
-{
-    int rc;
-    do
-        rc = execute_once(s, out, err);
-    while (rc != 0 && api_spread_retry(s, err));
-    return rc;
-}
-
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(s, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_statement_finish(s, api_auto_execute(s, execute, out, &e), &e, err);
+    return api_statement_finish(s, api_auto_execute(s, api_spread_or_execute, out, &e), &e, err);
 }
 
 void heddle_statement_cancel(heddle_statement *s)
