@@ -104,12 +104,33 @@ static int run_program(struct heddle_statement *s, const struct api_code *c, str
     return rc;
 }
 
+/* What it is expected to take of a limit that somebody has set; what does not fit spills, or is an error. */
+static uint64_t share_of(const struct heddle_statement *s)
+{
+    uint64_t limit = s->db->context->memory_limit, most = s->memory_limit ? HD_MIN(limit, s->memory_limit) : limit;
+    double bytes = s->program->state_bytes;
+    return bytes < (double)most ? (uint64_t)bytes : most;
+}
+
+static int run_in_turn(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
+                       const struct api_output *out, struct hd_err *err)
+{
+    struct rt_admission *a = &s->engine->admission;
+    uint64_t share = share_of(s);
+    if (!s->db->context->memory_wanted)
+        return run_program(s, c, e, out, err);
+    HD_TRY(rt_admission_enter(a, share, &s->cancel, &e->times.wait, err));
+    int rc = run_program(s, c, e, out, err);
+    rt_admission_leave(a, share);
+    return rc;
+}
+
 /* What comes next finds optimised code, whatever this execution ended in, unless nobody wants it. */
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                const struct api_output *out, struct hd_err *err)
 {
     struct rt_tiers *t = rt_cached_code_tiers(c->code);
-    int rc = run_program(s, c, e, out, err);
+    int rc = run_in_turn(s, c, e, out, err);
     if (!hd_stopped(&s->cancel.flag))
         rt_tiers_settle(t, s->program->pl->spec, s->engine->thread_pool, s->threads);
     return rc;

@@ -72,7 +72,8 @@ static bool lost(struct api_engine *e, int slot)
 static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
 {
     bool open = atomic_load(&e->gpus[slot].state) == API_GPU_OPEN;
-    return open ? rt_gpu_room(e->gpus[slot].gpu) : c->memory_wanted;
+    uint64_t limit = c->device_memory ? c->device_memory : c->memory_wanted;
+    return open ? rt_gpu_room(e->gpus[slot].gpu) : limit;
 }
 
 static int gather(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
@@ -175,12 +176,15 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .stop = &s->cancel.flag,
                                    .fws_threshold = s->fws_threshold,
                                    .warps = s->gpu_warps};
+    struct rt_admission *turn = &s->engine->gpus[p->slot].admission;
+    HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
     double start = api_now_ms();
-    HD_TRY(rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err));
+    int rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
+    rt_admission_leave(turn, 1);
+    HD_TRY(rc);
     bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
     if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
         api_background_warm(s->engine->background, s->backend->late);
-    int rc = 0;
     e->rows = out && out->columns ? (*out->columns)->n : rows.n;
     e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
     if (out && out->parts)
@@ -420,6 +424,7 @@ static int open_engine(const heddle_context *c HD_UNUSED, struct api_engine *e, 
 {
     for (int i = 0; i < RT_MAX_DEVICES; i++) {
         pthread_mutex_init(&e->gpus[i].lock, NULL);
+        rt_admission_init(&e->gpus[i].admission, 1);
         hd_err_init(&e->gpus[i].error);
     }
     return 0;
@@ -430,6 +435,7 @@ static void close_engine(struct api_engine *e)
     for (int i = RT_MAX_DEVICES; i-- > 0;) {
         rt_gpu_close(e->gpus[i].gpu);
         hd_err_release(&e->gpus[i].error);
+        rt_admission_release(&e->gpus[i].admission);
         pthread_mutex_destroy(&e->gpus[i].lock);
     }
 }

@@ -10,122 +10,6 @@
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
 
-/* ---- fragments --------------------------------------------------------------------------------- */
-
-static enum api_exchange exchange_named(const char *name)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        API_EXCHANGES(X)
-#undef X
-    };
-    for (size_t i = 0; i < HD_COUNT(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return (enum api_exchange)i;
-    HD_BUG("exchange %s", name);
-}
-
-static int text_of(struct hd_arena *a, const struct cJSON *v, const char **out, struct hd_err *err)
-{
-    struct hd_strbuf b;
-    hd_strbuf_init(&b);
-    int rc = fe_print_json(v, &b, err);
-    *out = rc == 0 ? hd_strndup(a, b.s, b.n) : NULL;
-    hd_strbuf_release(&b);
-    return rc;
-}
-
-static int count(const struct cJSON *list)
-{
-    int n = 0;
-    for (const struct cJSON *v = fe_first_json(list); v; v = fe_next_json(v))
-        n++;
-    return n;
-}
-
-static int read_inputs(struct api_spread *p, struct api_spread_fragment *f, const struct cJSON *list)
-{
-    f->inputs = HD_NEWN(&p->arena, struct api_spread_input, count(list) + 1);
-    for (const struct cJSON *v = fe_first_json(list); v; v = fe_next_json(v)) {
-        int from = (int)fe_number_of(fe_member(v, "fragment"));
-        const char *table = hd_strdup(&p->arena, fe_member_text(v, "table"));
-        f->inputs[f->ninputs++] = (struct api_spread_input){table, from};
-        p->fragments[from].name = table;
-    }
-    return 0;
-}
-
-static int read_values(struct api_spread *p, struct api_spread_fragment *f, const struct cJSON *list,
-                       struct hd_err *err)
-{
-    int w = 0;
-    for (const struct cJSON *v = list ? fe_first_json(list) : NULL; v; v = fe_next_json(v), w++)
-        if (fe_first_json(v))
-            HD_TRY(text_of(&p->arena, v, &f->values[w], err));
-    return 0;
-}
-
-static int read_fragment(struct api_spread *p, struct api_spread_fragment *f, const struct cJSON *v, struct hd_err *err)
-{
-    const char *column = fe_member_text(v, "column");
-    f->every = strcmp(fe_member_text(v, "workers"), "every") == 0;
-    f->exchange = exchange_named(fe_member_text(v, "exchange"));
-    f->column = column ? hd_strdup(&p->arena, column) : NULL;
-    f->rows = fe_number_of(fe_member(v, "rows"));
-    f->bytes = fe_number_of(fe_member(v, "bytes"));
-    HD_TRY(read_inputs(p, f, fe_member(v, "inputs")));
-    HD_TRY(text_of(&p->arena, fe_member(v, "plan"), &f->plan, err));
-    return read_values(p, f, fe_member(v, "bind"), err);
-}
-
-static void make_room(struct api_spread *p, struct api_spread_fragment *f)
-{
-    f->values = HD_NEWN(&p->arena, const char *, p->room);
-    f->part = HD_NEWN(&p->arena, struct api_spread_part, p->room);
-    f->table = HD_NEWN(&p->arena, struct api_spread_table, p->room);
-    for (int w = 0; w < p->room; w++) {
-        f->part[w].out = HD_NEWN(&p->arena, struct ArrowArrayStream, p->room);
-        api_spread_table_init(&f->table[w]);
-    }
-}
-
-static int read_document(struct api_spread *p, const struct cJSON *document, struct hd_err *err)
-{
-    const struct cJSON *list = fe_member(document, "fragments");
-    int n = count(list);
-    p->fragments = HD_NEWN(&p->arena, struct api_spread_fragment, n);
-    p->room = p->workers;
-    for (int i = 0; i < n; i++)
-        make_room(p, &p->fragments[i]);
-    p->nfragments = n;
-    struct api_spread_fragment *f = p->fragments;
-    for (const struct cJSON *v = fe_first_json(list); v; v = fe_next_json(v), f++)
-        HD_TRY(read_fragment(p, f, v, err));
-    return 0;
-}
-
-static int cut(struct api_spread *p, struct hd_err *err)
-{
-    struct cJSON *document;
-    HD_TRY(api_statement_cut(&p->arena, p->of, p->workers, p->segments, !p->segments, &document, err));
-    return read_document(p, document, err);
-}
-
-int api_spread_runs(const struct api_spread_fragment *f, int workers)
-{
-    return f->every ? workers : 1;
-}
-
-int api_spread_slot(const struct api_spread *p, int w)
-{
-    return p->slot[w % p->nslots];
-}
-
-int api_spread_lanes(const struct api_spread *p)
-{
-    return HD_MIN(p->workers, p->nslots);
-}
-
 /* ---- which GPUs -------------------------------------------------------------------------------- */
 
 /* Those that are not lost; if all are, they are tried again. */
@@ -177,7 +61,7 @@ static bool plan_reads_device(const struct fe_plan *plan)
 
 static int stay(struct api_spread *p, const char *why)
 {
-    p->workers = 1;
+    p->lanes = p->workers = 1;
     if (why != p->why)
         snprintf(p->why, sizeof p->why, "%s", why);
     return 0;
@@ -229,8 +113,9 @@ static int decide_segments(struct api_spread *p, struct hd_err *err)
     p->workers = p->of->segments;
     if (plan_reads_device(p->of->plan))
         p->nslots = 1; /* where such tables are */
+    p->lanes = HD_MIN(p->workers, p->nslots);
     snprintf(p->why, sizeof p->why, "tables of %d segments", p->workers);
-    return cut(p, err);
+    return api_spread_cut(p, 0, err);
 }
 
 /* Whether several need less time than one, whose program is planned for that. */
@@ -244,7 +129,7 @@ static int compare(struct api_spread *p, struct hd_err *err)
                                .fits = !room || s->backend->late->bytes(s->program) < room};
     if (pl_choose_devices(&in, p->why, sizeof p->why) == 1)
         return stay(p, p->why);
-    HD_TRY(cut(p, err));
+    HD_TRY(api_spread_cut(p, 0, err));
     in.fragments = p->nfragments;
     in.bytes = sent_bytes(p);
     return pl_choose_devices(&in, p->why, sizeof p->why) > 1 ? 0 : stay(p, p->why);
@@ -256,6 +141,8 @@ static int decide(struct api_spread *p, struct hd_err *err)
         return decide_segments(p, err);
     if (plan_reads_device(p->of->plan))
         return stay(p, "a table is in a GPU's memory");
+    if (p->of->db->context->ndevices == 1)
+        return api_spread_fit(p, err);
     if (p->workers == 1)
         return stay(p, "the context's other GPUs were lost");
     if (strcmp(wanted(), "never") == 0)
@@ -263,7 +150,7 @@ static int decide(struct api_spread *p, struct hd_err *err)
     if (strcmp(wanted(), "always") != 0)
         return compare(p, err);
     snprintf(p->why, sizeof p->why, "HEDDLE_SPREAD=always");
-    return cut(p, err);
+    return api_spread_cut(p, 0, err);
 }
 
 static void init(struct api_spread *p, struct heddle_statement *s)
@@ -273,7 +160,8 @@ static void init(struct api_spread *p, struct heddle_statement *s)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     hd_err_init(&p->error);
-    p->workers = p->nslots = choose_slots(s, p->slot);
+    p->workers = p->lanes = p->nslots = choose_slots(s, p->slot);
+    p->passes = 1;
     p->segments = s->segments > 0;
 }
 
@@ -282,10 +170,10 @@ void api_spread_free(struct api_spread *p)
     if (!p)
         return;
     for (int i = 0; i < p->nfragments; i++)
-        for (int w = 0; w < p->room; w++)
+        for (int w = 0; w < p->cut_for; w++)
             heddle_statement_free(p->fragments[i].part[w].statement);
     for (int i = 0; i < p->nfragments; i++)
-        for (int w = 0; w < p->room; w++)
+        for (int w = 0; w < p->cut_for; w++)
             api_spread_table_release(p, &p->fragments[i].table[w]);
     hd_err_release(&p->error);
     pthread_cond_destroy(&p->changed);
@@ -294,18 +182,22 @@ void api_spread_free(struct api_spread *p)
     free(p);
 }
 
-static int choose_anew(struct heddle_statement *s, struct hd_err *err)
+/* before: what the statement is spread over now, and more passes shall be; NULL: all is open. */
+static int choose_anew(struct heddle_statement *s, const struct api_spread *before, struct hd_err *err)
 {
     int rc;
     struct api_spread *p = hd_try_calloc(1, sizeof *p);
     if (!p)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     init(p, s);
-    HD_GUARDED(rc, &s->cancel.flag, err, decide(p, err));
+    if (before)
+        p->lanes = before->lanes;
+    HD_GUARDED(rc, &s->cancel.flag, err, before ? api_spread_add_passes(p, before->passes, err) : decide(p, err));
     if (rc != 0) {
         api_spread_free(p);
         return -1;
     }
+    api_spread_free(s->spread);
     s->spread = p;
     s->slot = p->slot[0];
     return 0;
@@ -322,22 +214,54 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
 {
     const heddle_context *c = s->db->context;
     *spread = false;
-    bool several = c->ndevices > 1 && !s->automatic.on && s->backend->side == PL_GPU;
-    if (s->is_part || (!several && !s->segments))
+    bool gpu = !s->automatic.on && s->backend->side == PL_GPU;
+    if (s->is_part || (!gpu && !s->segments))
         return 0;
     HD_TRY(api_statement_ready(s, err));
     forget(s);
+    if (!s->spread && !s->segments && c->ndevices == 1) {
+        bool fits;
+        HD_TRY(api_spread_fits(s, &fits, err));
+        if (fits)
+            return 0;
+    }
     if (!s->spread)
-        HD_TRY(choose_anew(s, err));
+        HD_TRY(choose_anew(s, NULL, err));
     *spread = s->spread->workers > 1;
     return 0;
 }
 
-int api_spread_run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+/* Of a GPU's memory, for states of what more passes would make smaller. */
+static bool lacked_memory(const struct heddle_statement *s)
 {
-    bool spread;
-    HD_TRY(api_spread_choose(s, &spread, err));
-    if (spread)
-        return api_spread_execute(s, out, err);
-    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    const struct api_spread *p = s->spread;
+    return p && p->workers > 1 ? p->lacked : s->timed.stats.lacked > 0 || s->counted.stats.lacked > 0;
+}
+
+/* What failed is run by every worker, and more of them have less each; or the plan was cut without regard to memory. */
+static bool may_divide(const struct heddle_statement *s)
+{
+    const struct api_spread *p = s->spread;
+    return !p || p->passes == 1 || p->fragments[p->lacking].every;
+}
+
+bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
+{
+    static const struct api_spread one = {.lanes = 1, .passes = 1};
+    struct hd_err e;
+    bool may = err->class == HD_ERR_RESOURCE && !s->is_part && !s->automatic.on && s->backend->side == PL_GPU;
+    if (!may || s->segments || !lacked_memory(s) || plan_reads_device(s->plan))
+        return false;
+    hd_err_init(&e);
+    bool moved =
+        s->spread && s->spread->passes > 1 && api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
+    if (!moved && !may_divide(s))
+        return false;
+    if (!moved && (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1)) {
+        hd_err_release(&e);
+        return false;
+    }
+    hd_err_release(err);
+    hd_err_init(err);
+    return true;
 }

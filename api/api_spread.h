@@ -1,8 +1,11 @@
-/* A plan over several GPUs of a context, or over tables of several segments. It is cut into fragments (docs/scale.md), which
- * workers run, each its own part; their rows go from one to the other, or through the host. Each GPU is a worker; of tables
- * with segments each segment is one, and those take turns on the GPUs, or on the CPU. Shared by the files api_spread*.c:
+/* A plan over several GPUs of a context, in several passes over one that its states do not fit, or over tables of several
+ * segments. It is cut into fragments (docs/scale.md), of which each worker runs its own: a GPU, a pass over it, or for a segment,
+ * in turns on the GPUs or on the CPU; their rows go from one to the other, or through the host. Shared by the files
+ * api_spread*.c:
  *
- *   api_spread.c         whether a plan is spread; its fragments
+ *   api_spread.c         whether a plan is spread
+ *   api_spread_passes.c  how many passes over a GPU
+ *   api_spread_read.c    its fragments
  *   api_spread_run.c     an execution: a thread for each GPU, on a CPU one
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_report.c  what explain and the report tell
@@ -14,15 +17,18 @@
 #include "runtime/base/strbuf.h"
 
 /* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
- * or on one of those that are there. */
+ * or on one of those that are there, in one pass or more. */
 int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
-/* Executes, spread or not. */
-int api_spread_run(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 /* Of a statement whose plan was read: whether its tables have segments, and where it runs then. */
 void api_spread_prepare(struct heddle_statement *s);
 /* The error of whoever wants one program of such a plan. */
 int api_spread_refuse(const struct heddle_statement *s, struct hd_err *err);
-int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
+/* After an execution that failed: true where a GPU's memory was too small for its states, and the statement is spread over
+ * more passes from now on. Then err is empty; else it stays. */
+bool api_spread_retry(struct heddle_statement *s, struct hd_err *err);
+/* Executes on one GPU or several, or on the CPU; states that a GPU's memory has no room for are made in more passes. out: struct
+ * ArrowArrayStream. */
+int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err);
 void api_spread_free(struct api_spread *p); /* NULL is fine */
 /* Members of the report, a comma before each: of a statement whose last execution was on several. */
 void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s);
@@ -43,6 +49,8 @@ enum api_exchange {
     API_EXCHANGES(X)
 #undef X
 };
+/* GPUs times passes. */
+enum { API_WORKERS_MAX = 64 };
 
 /* Rows that a fragment left, as a table. The table's struct stays the same one as long as what plans are made of does:
  * programs that read it need not be made again where it gets other rows. */
@@ -80,24 +88,32 @@ struct api_spread_fragment {
     const char *column; /* SHUFFLE: has the number of the worker */
     int ninputs;
     struct api_spread_input *inputs;
-    double rows, bytes; /* estimates */
+    double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
+    bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
     struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
     int ended; /* parts */
+    int last_reader; /* the last fragment that reads the rows */
 };
 
 struct api_spread {
     struct heddle_statement *of;
     struct hd_arena arena;
     int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost; on a CPU one */
-    bool segments; /* each worker has one */
-    int workers; /* of segments any number, in turns on the GPUs; else as many, and 1: the plan stays on the first one */
-    int room; /* for so many workers */
+    int lanes; /* the first so many of them have work: threads, on which workers take turns */
+    int passes; /* workers that a GPU is, one after the other in each fragment */
+    bool segments; /* each worker has one: there are any number of workers, and no passes */
+    int workers; /* else lanes * passes: worker w is on GPU w % lanes; 1: the plan stays on the first one */
     char why[200];
     int nfragments;
     struct api_spread_fragment *fragments;
+    double room; /* passes: bytes for the states of one; 0: nobody knows */
+    int cut_for; /* workers that fragments are for */
+    bool lacked; /* an execution asked for more of a GPU's memory than there is, */
+    int lacking; /* in this fragment */
     /* While it runs: */
     double began_ms;
+    uint64_t host_bytes; /* of rows that went through the host's memory */
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
@@ -105,14 +121,25 @@ struct api_spread {
     struct hd_err error;
 };
 
+/* api_spread_passes.c. Of a statement for one GPU: whether its states are expected to have room there in one pass. */
+int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err);
+/* The fragment, which one worker runs, is left to the CPU from now on. False: this build has none, or it was already. */
+bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f);
+/* Cuts the plan for as many passes over the GPU as its states are expected to need; one where more would not help. */
+int api_spread_fit(struct api_spread *p, struct hd_err *err);
+/* Likewise, after so many were too few. RESOURCE where there are no more. */
+int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err);
+/* The fragments of the plan, cut for p->workers; memory: bytes for the states of each, 0: what they take does not matter. */
+int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err);
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
-int api_spread_slot(const struct api_spread *p, int w); /* of worker w */
-int api_spread_lanes(const struct api_spread *p); /* threads that workers take turns on */
+/* Of the engine's GPUs the one that worker w is on. */
+int api_spread_slot(const struct api_spread *p, int w);
 /* Which of the fragment's tables worker w reads. */
 struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
 /* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
  * columns are numbers. */
-bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s);
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct heddle_statement *s);
 /* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker w. */
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* The rows go; GPUs need not keep them. */

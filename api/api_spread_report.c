@@ -14,6 +14,15 @@ static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
     hd_strbuf_addf(b, "%d", p->of->db->context->devices[api_spread_slot(p, w)]);
 }
 
+/* The number of the GPU, or "cpu". */
+static void add_place(struct hd_strbuf *b, const struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    if (f->on_cpu || p->of->backend->side != PL_GPU)
+        hd_strbuf_adds(b, "\"cpu\"");
+    else
+        add_number(b, p, w);
+}
+
 /* ---- report ------------------------------------------------------------------------------------ */
 
 /* Bytes that left a part, as the GPU had them. */
@@ -25,7 +34,7 @@ static void add_part(struct hd_strbuf *b, const struct api_spread *p, const stru
     if (p->segments)
         hd_strbuf_addf(b, "\"segment\":%d,", w);
     hd_strbuf_adds(b, "\"device\":");
-    add_number(b, p, w);
+    add_place(b, p, f, w);
     hd_strbuf_addf(b,
                    ",\"start_ms\":%.3f,\"ms\":%.3f,\"transfer_ms\":%.3f,\"execute_ms\":%.3f,\"rows\":%llu,"
                    "\"bytes\":%llu,\"peak_bytes\":%llu}",
@@ -55,7 +64,7 @@ static double add_span(struct hd_strbuf *b, const struct api_spread *p, int i, i
     if (p->segments)
         hd_strbuf_addf(b, "\"segment\":%d,", w);
     hd_strbuf_adds(b, "\"device\":");
-    add_number(b, p, w);
+    add_place(b, p, &p->fragments[i], w);
     hd_strbuf_addf(b, ",\"start_ms\":%.4f,\"ms\":%.4f,\"gap_ms\":%.4f}", part->start_ms, part->end_ms - part->start_ms,
                    gap);
     *end = part->end_ms;
@@ -68,10 +77,10 @@ static void add_timeline(struct hd_strbuf *b, const struct api_spread *p)
     double gaps = 0;
     bool first = true;
     hd_strbuf_adds(b, ",\"timeline\":[");
-    for (int lane = 0; lane < api_spread_lanes(p); lane++) {
+    for (int lane = 0; lane < p->lanes; lane++) {
         double end = 0;
         for (int i = 0; i < p->nfragments; i++)
-            for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += api_spread_lanes(p)) {
+            for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += p->lanes) {
                 gaps += add_span(b, p, i, w, first, &end);
                 first = false;
             }
@@ -87,11 +96,11 @@ void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, ",\"devices\":{\"why\":");
     hd_strbuf_add_json(b, p->why, strlen(p->why));
     hd_strbuf_adds(b, ",\"used\":[");
-    for (int w = 0; w < api_spread_lanes(p); w++) {
+    for (int w = 0; w < p->lanes; w++) {
         hd_strbuf_adds(b, w ? "," : "");
         add_number(b, p, w);
     }
-    hd_strbuf_adds(b, "],\"fragments\":[");
+    hd_strbuf_addf(b, "],\"passes\":%d,\"fragments\":[", p->passes);
     for (int i = 0; i < p->nfragments && p->executed; i++)
         add_fragment(b, p, i);
     hd_strbuf_adds(b, "]}");
@@ -115,15 +124,17 @@ static void show_values(struct hd_strbuf *out, const char *json)
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
     const struct api_spread_fragment *f = &p->fragments[i];
+    bool gpu = p->of->backend->side == PL_GPU && !f->on_cpu;
     hd_strbuf_addf(out, "fragment %d", i);
     if (p->segments)
         hd_strbuf_adds(out, f->every ? " of each segment" : " once");
-    hd_strbuf_adds(out, p->of->backend->side == PL_GPU ? " on GPU" : "");
-    for (int w = 0; w < HD_MIN(api_spread_runs(f, p->workers), api_spread_lanes(p)) && p->of->backend->side == PL_GPU;
-         w++) {
+    hd_strbuf_adds(out, gpu ? " on GPU" : f->on_cpu ? " on the CPU" : "");
+    for (int w = 0; gpu && w < HD_MIN(api_spread_runs(f, p->workers), p->lanes); w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);
     }
+    if (f->every && p->passes > 1)
+        hd_strbuf_addf(out, " in %d passes", p->passes);
     for (int k = 0; k < f->ninputs; k++)
         hd_strbuf_addf(out, "%s%d", k ? ", " : ", reads fragment ", f->inputs[k].fragment);
     hd_strbuf_addf(out, ": %s", exchanges[f->exchange]);
@@ -133,6 +144,8 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
     for (int w = 0; w < api_spread_runs(f, p->workers) && f->values[w]; w++) {
         hd_strbuf_adds(out, "  GPU ");
         add_number(out, p, w);
+        if (p->passes > 1)
+            hd_strbuf_addf(out, ", pass %d", w / p->lanes + 1);
         hd_strbuf_adds(out, ": ");
         show_values(out, f->values[w]);
         hd_strbuf_addc(out, '\n');
@@ -148,8 +161,10 @@ int api_spread_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd
         hd_strbuf_adds(out, "one\n");
         return 0;
     }
-    hd_strbuf_addf(out, "%d of %d: %s\n", api_spread_lanes(p),
-                   p->of->backend->side == PL_GPU ? s->db->context->ndevices : 1, p->why);
+    hd_strbuf_addf(out, "%d of %d", p->lanes, p->of->backend->side == PL_GPU ? s->db->context->ndevices : 1);
+    if (p->passes > 1)
+        hd_strbuf_addf(out, ", %d passes", p->passes);
+    hd_strbuf_addf(out, ": %s\n", p->why);
     for (int i = 0; i < p->nfragments && spread; i++)
         show_fragment(out, p, i);
     return 0;

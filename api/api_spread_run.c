@@ -52,7 +52,7 @@ static bool is_stopped(struct api_spread *p)
 }
 
 /* What is about the GPU says which one: another error is the plan's, and the same on all. */
-static int blame(const struct api_spread *p, int w, struct hd_err *err)
+static int blame(const struct api_spread *p, bool every, int w, struct hd_err *err)
 {
     int slot = api_spread_slot(p, w);
     bool about_gpu =
@@ -61,7 +61,12 @@ static int blame(const struct api_spread *p, int w, struct hd_err *err)
         return -1;
     char message[sizeof err->message];
     memcpy(message, err->message, sizeof message);
-    snprintf(err->message, sizeof err->message, "GPU %d: %.740s", p->of->db->context->devices[slot], message);
+    int gpu = p->of->db->context->devices[slot];
+    if (every && p->passes > 1)
+        snprintf(err->message, sizeof err->message, "GPU %d, pass %d of %d: %.720s", gpu, w / p->lanes + 1, p->passes,
+                 message);
+    else
+        snprintf(err->message, sizeof err->message, "GPU %d: %.740s", gpu, message);
     return -1;
 }
 
@@ -143,8 +148,13 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     struct api_snapshot *tables = tables_of(p, f, w);
     if (!tables)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    int threads = HD_MAX(p->of->threads / api_spread_lanes(p), 1);
-    HD_TRY(api_statement_part(p->of, api_spread_slot(p, w), threads, tables, f->plan, f->values[w], &s, err));
+    int threads = HD_MAX(p->of->threads / p->lanes, 1);
+    const struct api_statement_of_part of = {.backend = f->on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
+                                             .slot = api_spread_slot(p, w),
+                                             .slices = p->passes == 1,
+                                             .state_bytes = p->room,
+                                             .threads = f->on_cpu ? p->of->threads : threads};
+    HD_TRY(api_statement_part(p->of, &of, tables, f->plan, f->values[w], &s, err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -154,7 +164,7 @@ static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, s
 {
     struct api_spread_part *part = &f->part[w];
     struct api_output out = {.stream = part->out};
-    if (p->of->backend->gather && api_spread_is_direct(f, part->statement))
+    if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
         out = (struct api_output){.columns = &part->columns};
     if (f->exchange == API_EXCHANGE_SHUFFLE) {
         out.parts = p->workers;
@@ -177,7 +187,7 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     pthread_mutex_unlock(&p->lock);
     if (fills)
         if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
-            return blame(p, w, err);
+            return blame(p, f->every, w, err);
     pthread_mutex_lock(&p->lock);
     f->part[w].done = true;
     f->ended += last;
@@ -186,12 +196,24 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     return 0;
 }
 
+/* Rows of this worker alone that nobody reads any more. */
+static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    for (int i = 0; i < f->ninputs; i++) {
+        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
+        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
+        if (p->passes > 1 && own && from->last_reader == (int)(f - p->fragments))
+            api_spread_table_empty(p, &from->table[w]);
+    }
+}
+
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
     if (execute(p, f, w, err) != 0)
-        return blame(p, w, err);
+        return f->on_cpu ? -1 : blame(p, f->every, w, err);
+    empty_inputs(p, f, w);
     return hand_over(p, f, w, err);
 }
 
@@ -204,11 +226,25 @@ struct lane {
     pthread_t thread;
 };
 
+static void note_lack(struct api_spread *p, const struct api_spread_fragment *f, int w)
+{
+    const struct heddle_statement *s = f->part[w].statement;
+    pthread_mutex_lock(&p->lock);
+    if (!p->lacked && s && s->timed.stats.lacked) {
+        p->lacked = true;
+        p->lacking = (int)(f - p->fragments);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
 static int run_fragment(const struct lane *lane, struct api_spread_fragment *f, struct hd_err *err)
 {
     struct api_spread *p = lane->p;
-    for (int w = lane->number; w < api_spread_runs(f, p->workers) && !is_stopped(p); w += api_spread_lanes(p))
-        HD_TRY(run_part(p, f, w, err));
+    for (int w = lane->number; w < api_spread_runs(f, p->workers) && !is_stopped(p); w += p->lanes)
+        if (run_part(p, f, w, err) != 0) {
+            note_lack(p, f, w);
+            return -1;
+        }
     return 0;
 }
 
@@ -231,7 +267,7 @@ static void run_lanes(struct api_spread *p)
 {
     struct lane lanes[RT_MAX_DEVICES];
     int n = 0;
-    for (; n < api_spread_lanes(p); n++) {
+    for (; n < p->lanes; n++) {
         lanes[n] = (struct lane){.p = p, .number = n};
         if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&lanes[n].thread, NULL, work, &lanes[n]) == 0))
             continue;
@@ -252,6 +288,8 @@ static void begin(struct api_spread *p)
 {
     p->began_ms = api_now_ms();
     p->stopped = p->failed = p->executed = false;
+    p->lacked = false;
+    p->host_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
         for (int w = 0; w < p->workers; w++) {
@@ -296,17 +334,25 @@ static int take_error(struct api_spread *p, struct hd_err *err)
     return -1;
 }
 
-static void add_part_times(const struct api_spread_part *part, struct api_times *sum, uint64_t *peak)
+/* Adds what the workers of a thread took to t; the largest peak among them. */
+static uint64_t add_up(const struct api_spread *p, int lane, struct api_times *t)
 {
-    const struct api_times *x = &part->statement->timed.times;
-    sum->plan += x->plan;
-    sum->codegen += x->codegen;
-    sum->open += x->open;
-    sum->compile += x->compile;
-    sum->transfer += x->transfer;
-    sum->execute += x->execute;
-    sum->how = x->how == RT_COMPILED ? RT_COMPILED : sum->how;
-    *peak = HD_MAX(*peak, part->statement->timed.stats.peak_bytes);
+    uint64_t peak = 0;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += p->lanes) {
+            const struct heddle_statement *part = p->fragments[i].part[w].statement;
+            const struct api_times *x = &part->timed.times;
+            t->plan += x->plan;
+            t->codegen += x->codegen;
+            t->open += x->open;
+            t->compile += x->compile;
+            t->wait += x->wait;
+            t->transfer += x->transfer;
+            t->execute += x->execute;
+            t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
+            peak = p->fragments[i].on_cpu ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
+        }
+    return peak;
 }
 
 /* Of the thread that was longest at it. */
@@ -315,22 +361,18 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     struct api_times *t = &s->timed.times, most = {.how = RT_CACHED_MEMORY};
     double longest = -1;
     s->timed.stats.peak_bytes = 0;
-    for (int lane = 0; lane < api_spread_lanes(p); lane++) {
+    for (int lane = 0; lane < p->lanes; lane++) {
         struct api_times sum = {.how = RT_CACHED_MEMORY};
-        uint64_t peak = 0;
-        for (int i = 0; i < p->nfragments; i++)
-            for (int w = lane; w < api_spread_runs(&p->fragments[i], p->workers); w += api_spread_lanes(p))
-                add_part_times(&p->fragments[i].part[w], &sum, &peak);
-        double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.transfer + sum.execute;
+        s->timed.stats.peak_bytes += add_up(p, lane, &sum);
+        double all = sum.plan + sum.codegen + sum.open + sum.compile + sum.wait + sum.transfer + sum.execute;
         most = all > longest ? sum : most;
         longest = HD_MAX(longest, all);
-        s->timed.stats.peak_bytes += peak;
     }
     *t = most;
     t->result = HD_MAX(wall - longest, 0.0);
 }
 
-int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
     begin(p);
@@ -342,8 +384,27 @@ int api_spread_execute(struct heddle_statement *s, struct ArrowArrayStream *out,
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
+    s->timed.stats.spilled_bytes = p->passes > 1 ? p->host_bytes : 0;
     s->stats_spec = NULL;
     s->has_counts = false;
     s->executed = p->executed = true;
     return 0;
+}
+
+static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    bool spread;
+    HD_TRY(api_spread_choose(s, &spread, err));
+    if (spread)
+        return execute_spread(s, out, err);
+    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+}
+
+int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    int rc;
+    do
+        rc = execute_once(s, out, err);
+    while (rc != 0 && api_spread_retry(s, err));
+    return rc;
 }

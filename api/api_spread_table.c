@@ -202,6 +202,9 @@ static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int
         return -1;
     }
     t->rows = rows;
+    pthread_mutex_lock(&p->lock);
+    p->host_bytes += t->bytes;
+    pthread_mutex_unlock(&p->lock);
     return 0;
 }
 
@@ -228,10 +231,11 @@ static int width_of(struct hd_type t)
     return 0;
 }
 
-bool api_spread_is_direct(const struct api_spread_fragment *f, const struct heddle_statement *s)
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct heddle_statement *s)
 {
     const struct fe_node *root = s->plan->root;
-    bool direct = f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
+    bool direct = p->passes == 1 && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP);
     for (int i = 0; i < root->ncols; i++)
         direct &= width_of(root->cols[i].type) > 0;
     return direct;

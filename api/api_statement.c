@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "frontend/plan_any.h"
+#include "planner/residence.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store.h"
 
@@ -48,6 +49,7 @@ static void engine_free(void *p)
     rt_thread_pool_free(e->thread_pool); /* its threads may still compile, with the rest */
     api_backends_close(e);
     rt_pages_free(e->memory.pages);
+    rt_admission_release(&e->admission);
     api_history_free(e->history);
     free(e);
 }
@@ -65,6 +67,7 @@ static int engine_new(heddle_context *c, struct api_engine **out, struct hd_err 
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     }
     rt_memory_init(&e->memory, c->memory_limit, NULL);
+    rt_admission_init(&e->admission, c->memory_limit);
     e->temp = (struct rt_temp){.dir = c->temp_dir, .limit = c->temp_limit ? c->temp_limit : UINT64_MAX};
     e->memory.temp = c->temp_dir ? &e->temp : NULL;
     e->memory.pages = rt_pages_new(HD_MIN(c->memory_limit / 16, KEPT_BYTES));
@@ -314,8 +317,9 @@ static int prepare_part(struct heddle_statement *s, const char *plan, const char
     return rc;
 }
 
-int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
-                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err)
+int api_statement_part(const struct heddle_statement *s, const struct api_statement_of_part *of,
+                       struct api_snapshot *tables, const char *plan, const char *values, struct heddle_statement **out,
+                       struct hd_err *err)
 {
     struct heddle_statement *part = hd_try_calloc(1, sizeof *part);
     if (!part) {
@@ -325,15 +329,17 @@ int api_statement_part(const struct heddle_statement *s, int slot, int threads, 
     *part = (struct heddle_statement){.db = s->db,
                                       .engine = s->engine,
                                       .tables = tables,
-                                      .backend = s->backend,
+                                      .backend = of->backend,
                                       .balance = s->balance,
                                       .tier = s->tier,
                                       .fws_threshold = s->fws_threshold,
                                       .gpu_warps = s->gpu_warps,
                                       .gpu_block = s->gpu_block,
-                                      .threads = threads,
-                                      .slot = slot,
+                                      .threads = of->threads,
+                                      .slot = of->slot,
                                       .is_part = true,
+                                      .slices = of->slices,
+                                      .state_bytes = of->state_bytes,
                                       .memory_limit = s->memory_limit,
                                       .no_cache = s->no_cache};
     hd_arena_init(&part->arena);
@@ -533,10 +539,10 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = s->is_part ? 1 : fragments(),
                             .devices = 2,
-                            .slices = s->is_part,
+                            .slices = s->slices,
                             .cached_bytes = cached_bytes(),
                             .block_bits = block_bits(),
-                            .memory_bytes = gpu ? 0 : state_memory(s),
+                            .memory_bytes = gpu ? s->state_bytes : state_memory(s),
                             .on_gpu = gpu,
                             .threads = gpu ? 1 : s->threads,
                             .balance = s->balance,
@@ -550,6 +556,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     if (p->backend->place)
         p->backend->place(s, p);
+    p->state_bytes = pl_states_peak(p->pl);
     p->plan_ms = s->read_ms + api_now_ms() - start;
     s->read_ms = 0;
     return 0;
@@ -678,6 +685,7 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     int rc = run_code(s, &p->plain, &s->timed, out, err);
     if (counts) { /* it met what was to be opened and brought */
         t->open += s->counted.times.open;
+        t->wait += s->counted.times.wait;
         t->transfer += s->counted.times.transfer;
     }
     s->stats_spec = p->pl->spec;
@@ -687,18 +695,13 @@ int api_statement_execute(struct heddle_statement *s, const struct api_output *o
     return rc;
 }
 
-static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
-{
-    return api_spread_run(s, out, err);
-}
-
 int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(s, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_statement_finish(s, api_auto_execute(s, execute, out, &e), &e, err);
+    return api_statement_finish(s, api_auto_execute(s, api_spread_or_execute, out, &e), &e, err);
 }
 
 void heddle_statement_cancel(heddle_statement *s)

@@ -8,6 +8,7 @@
 #include "frontend/plan.h"
 #include "planner/choice.h"
 #include "runtime/cache/code_cache.h"
+#include "runtime/exec/admission.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/traffic.h"
 #include "runtime/gpu/gpu.h"
@@ -18,6 +19,7 @@ enum api_gpu_state { API_GPU_UNTRIED, API_GPU_OPENING, API_GPU_OPEN, API_GPU_NON
 struct api_engine {
     struct rt_thread_pool *thread_pool;
     struct rt_memory memory;
+    struct rt_admission admission; /* to it, of executions on the CPU where somebody has set its limit */
     struct rt_temp temp;
     struct rt_code_cache *cache;
     /* GPUs that statements ran on: the context's and those beside it. */
@@ -25,6 +27,7 @@ struct api_engine {
         pthread_mutex_t lock; /* whoever opens it has it */
         _Atomic enum api_gpu_state state;
         struct rt_gpu *gpu;   /* OPEN */
+        struct rt_admission admission; /* one execution at a time has all of its memory */
         struct hd_err error;  /* NONE: why */
     } gpus[RT_MAX_DEVICES];
     atomic_bool compiles; /* whoever opens a GPU will compile: its compiler may start at once */
@@ -73,11 +76,12 @@ struct api_program {
     uint64_t placed_for;
     uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
     double plan_ms; /* until an execution has reported it */
+    double state_bytes; /* that its states are expected to take at once */
 };
 void api_program_leave(struct api_program *p); /* one reference less; NULL is fine */
 
 struct api_times {
-    double facts, plan, codegen, open, compile, transfer, execute, result;
+    double facts, plan, codegen, open, compile, wait, transfer, execute, result;
     enum rt_cached how;
 };
 
@@ -119,8 +123,10 @@ struct heddle_statement {
     uint32_t fws_threshold, gpu_warps, gpu_block;
     int threads;
     int slot; /* of the engine's GPUs the one that it runs on, unless it is spread over several */
-    bool is_part; /* it is a fragment of another statement's plan on one of several GPUs */
-    struct api_spread *spread; /* over several GPUs, or segments (api_spread.h); NULL: not, or not decided yet */
+    bool is_part; /* it is a fragment of another statement's plan, of one of several workers */
+    bool slices; /* a GPU of its own */
+    double state_bytes; /* part: that its states can take; 0: enough */
+    struct api_spread *spread; /* over several GPUs, passes or segments (api_spread.h); NULL: not, or not decided yet */
     int segments; /* of tables that the plan reads; 0: they are in one piece */
     uint64_t memory_limit;
     bool profile, no_cache;
@@ -167,14 +173,27 @@ int api_statement_finish(struct heddle_statement *s, int rc, struct hd_err *e, h
 /* No rows, in the columns of the result. */
 int api_statement_empty_stream(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err);
 struct cJSON;
-/* The plan, cut for so many workers (docs/scale.md), each with a segment of what has segments or with all, who may gather
- * faster than they shuffle (`gathers`); the document lives in the arena. */
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool segments, bool gathers,
+/* The plan, cut for workers (docs/scale.md); the document lives in the arena. */
+struct api_cut {
+    int workers;
+    bool segments; /* each has a segment of what has segments; else all */
+    bool gathers; /* they gather faster than they shuffle */
+    double memory; /* bytes for the states of each; 0: enough */
+};
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, const struct api_cut *how,
                       struct cJSON **document, struct hd_err *err);
-/* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over; it
- * runs on a GPU of the engine with the options of s. */
-int api_statement_part(const struct heddle_statement *s, int slot, int threads, struct api_snapshot *tables,
-                       const char *plan, const char *values, struct heddle_statement **out, struct hd_err *err);
+/* A statement of its own for a fragment of s's plan, with values (NULL: none), over those tables, which it takes over, with
+ * the options of s. */
+struct api_statement_of_part {
+    const struct api_backend *backend;
+    int slot; /* of the engine's GPUs */
+    bool slices; /* that needs no other rows of tables than those of the part */
+    double state_bytes; /* for states there; 0: enough */
+    int threads;
+};
+int api_statement_part(const struct heddle_statement *s, const struct api_statement_of_part *of,
+                       struct api_snapshot *tables, const char *plan, const char *values, struct heddle_statement **out,
+                       struct hd_err *err);
 /* The number of the result's column of that name. */
 int api_statement_column(const struct heddle_statement *s, const char *name);
 /* What was planned goes: for other values, or another GPU. */

@@ -41,7 +41,7 @@ static int execute_on_host(struct heddle_statement *s, struct ArrowDeviceArraySt
     struct ArrowArrayStream *rows = hd_try_calloc(1, sizeof *rows);
     if (!rows)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    if (api_spread_run(s, rows, err) != 0) {
+    if (api_spread_or_execute(s, rows, err) != 0) {
         free(rows);
         return -1;
     }

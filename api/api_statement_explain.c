@@ -240,12 +240,13 @@ static int write_report(const struct heddle_statement *s, char **json)
     api_spread_report(&b, s);
     hd_strbuf_addf(&b, ",\"facts_ms\":%.3f,\"plan_ms\":%.3f,\"codegen_ms\":%.3f,\"open_ms\":%.3f", t->facts, t->plan,
                    t->codegen, t->open);
-    hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"transfer_ms\":%.3f", t->compile,
-                   t->how == RT_COMPILED ? "false" : "true", t->transfer);
+    hd_strbuf_addf(&b, ",\"compile_ms\":%.3f,\"compile_cached\":%s,\"wait_ms\":%.3f,\"transfer_ms\":%.3f", t->compile,
+                   t->how == RT_COMPILED ? "false" : "true", t->wait, t->transfer);
     hd_strbuf_addf(&b, ",\"execute_ms\":%.3f,\"result_ms\":%.3f,\"total_ms\":%.3f", t->execute, t->result,
-                   t->facts + t->plan + t->codegen + t->open + t->compile + t->transfer + t->execute + t->result);
+                   t->facts + t->plan + t->codegen + t->open + t->compile + t->wait + t->transfer + t->execute +
+                       t->result);
     hd_strbuf_addf(&b, ",\"peak_bytes\":%llu", (unsigned long long)s->timed.stats.peak_bytes);
-    if (s->backend->side == PL_CPU)
+    if (s->backend->side == PL_CPU || s->timed.stats.spilled_bytes)
         hd_strbuf_addf(&b, ",\"spilled_bytes\":%llu", (unsigned long long)s->timed.stats.spilled_bytes);
     add_details(&b, s);
     *json = hd_strbuf_detach(&b);

@@ -21,12 +21,13 @@ static int value_in(const struct fe_table *t, int column, int64_t row, int64_t *
     return 0;
 }
 
-int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, int workers, bool segments, bool gathers,
+int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, const struct api_cut *how,
                       struct cJSON **document, struct hd_err *err)
 {
-    const struct pl_distribute_options o = {.workers = workers,
-                                            .segments = segments,
-                                            .gathers = gathers,
+    const struct pl_distribute_options o = {.workers = how->workers,
+                                            .segments = how->segments,
+                                            .gathers = how->gathers,
+                                            .memory = how->memory,
                                             .value = value_in,
                                             .touch_dict = rt_store_touch_dict};
     const struct cJSON *tree;
@@ -39,7 +40,7 @@ static int cut(struct hd_arena *a, const struct heddle_statement *s, int workers
                struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(a, s, workers, false, false, &document, err));
+    HD_TRY(api_statement_cut(a, s, &(struct api_cut){.workers = workers}, &document, err));
     return fe_print_json(document, text, err);
 }
 

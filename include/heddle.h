@@ -151,12 +151,13 @@ typedef struct heddle_context heddle_context;
 typedef struct heddle_options {
     size_t struct_size;        /* sizeof(heddle_options) of the caller's header: how the library knows it */
     int threads;               /* worker threads; 0 = number of cores */
-    uint64_t memory_limit;     /* bytes of memory for query state, all statements together; 0 = 80 % of RAM */
-    const char *cache_dir;     /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
-    uint64_t cache_limit;      /* bytes kept on disk; 0 = 256 MiB */
-    const char *backend;       /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
-    int device;                /* CUDA device number, where `devices` is NULL */
-    int no_mmap;               /* read database files into memory at first use instead of mapping them */
+    uint64_t memory_limit; /* bytes of memory for query state, all statements together; 0 = 80 % of RAM. Executions wait
+                                  for their share of a limit that is given, in the order in which they came */
+    const char *cache_dir; /* compiled objects; NULL = $HEDDLE_CACHE or ~/.cache/heddle; "" = none */
+    uint64_t cache_limit; /* bytes kept on disk; 0 = 256 MiB */
+    const char *backend; /* "cpu"; "cuda"; "auto" or NULL = for each execution what is estimated to end first */
+    int device; /* CUDA device number, where `devices` is NULL */
+    int no_mmap; /* read database files into memory at first use instead of mapping them */
     const char *temp_dir; /* for state beyond a memory limit, on a CPU: see below; "" = none, such a query fails */
     uint64_t temp_limit; /* bytes of all temporary files together; 0 = what the disk has */
     const char
@@ -164,7 +165,8 @@ typedef struct heddle_options {
                             runs on all of them, each with a part of the rows (docs/scale.md); others and those of
                             backend auto run on the first. NULL = `device` */
     uint64_t device_memory; /* bytes of a GPU's memory for columns and query state; 0 = memory_limit, without one most
-                               of what is free. Columns that have no room are streamed, or read over the link */
+                               of what is free. Columns that have no room are streamed, or read over the link, and
+                               states that have none are made in passes (docs/scale.md) */
     uint64_t pin; /* bytes of page-locked memory for copies of columns that are streamed to a GPU, which then takes no
                      copy of them per execution; 0 = none */
 } heddle_options;
@@ -366,7 +368,7 @@ HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **te
  * describes. Nothing runs. */
 HEDDLE_API int heddle_plan_fragments(heddle_statement *s, int workers, char **json, heddle_error **err);
 /* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
- * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","transfer_ms",
+ * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","wait_ms","transfer_ms",
  *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes" (of a CPU),"pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);

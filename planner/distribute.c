@@ -302,13 +302,26 @@ static struct dist_rel ordered(struct dist *d, const struct cJSON *op, const str
     } else if (in.split && !by) {
         in = dist_whole(d, in);
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
+    dist_state(d, &in, n);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
+                             .node = n,
+                             .split = in.split,
+                             .by = by,
+                             .way = in.way,
+                             .state_bytes = in.state_bytes};
+}
+
+/* The rows of a worker come before those of the next one: it has a range of the first key, as the result shows them. */
+static bool ranges_follow(const struct dist *d, const struct dist_rel *in, const struct fe_node *n)
+{
+    const struct fe_expr *key = n == d->shown_sort ? n->u.sort.keys[0].expr : NULL;
+    return key && in->split && in->way == 0 && d->scheme->in_order && key->op == FE_COL && in->by[key->col];
 }
 
 static struct dist_rel sort(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    return ordered(d, op, n, input_of(d, op, n, path), NULL);
+    struct dist_rel in = input_of(d, op, n, path);
+    return ordered(d, op, n, in, ranges_follow(d, &in, n) ? first_columns(d, &in, n) : NULL);
 }
 
 /* A limit of a sort without one: each worker has that limit's rows in front. */
@@ -327,7 +340,8 @@ static struct dist_rel limit(struct dist *d, const struct cJSON *op, const struc
         in = dist_cut_all(d, in, HD_MIN(dist_rows(d, in.node), dist_rows(d, n) * d->workers));
     }
     struct cJSON *all = dist_over(d->a, sorted, "input", in.op, NULL);
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", all, NULL), .node = n};
+    dist_state(d, &in, in.node);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", all, NULL), .node = n, .state_bytes = in.state_bytes};
 }
 
 static bool keyed_by(const struct dist_rel *in, const struct fe_node *n)
@@ -393,18 +407,21 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
     if (in.split && !partitions_meet(&in, n))
         in = window_rows(d, in, n);
     dist_work(d, &in, dist_rows(d, n));
+    dist_state(d, &in, n);
     return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
                              .node = n,
                              .split = in.split,
                              .by = first_columns(d, &in, n),
-                             .way = in.way};
+                             .way = in.way,
+                             .state_bytes = in.state_bytes};
 }
 
 static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     struct dist_rel in = dist_whole(d, input_of(d, op, n, path));
     dist_work(d, &in, dist_rows(d, n));
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n};
+    dist_state(d, &in, in.node);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .state_bytes = in.state_bytes};
 }
 
 static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -450,17 +467,22 @@ static struct dist_rel of_inputs(struct dist *d, const struct cJSON *op, const s
                                  bool split)
 {
     struct cJSON *list = fe_make_list(d->a);
+    double state = 0;
     for (int k = 0; k < in->n; k++) {
         if (!split)
             in->v[k] = dist_whole(d, in->v[k]);
         dist_work(d, &in->v[k], dist_rows(d, in->v[k].node));
+        if (n->op != FE_UNION_ALL_OP)
+            dist_state(d, &in->v[k], in->v[k].node);
+        state = HD_MAX(state, in->v[k].state_bytes);
         fe_push(list, in->v[k].op);
     }
     return (struct dist_rel){.op = dist_over(d->a, op, "inputs", list, NULL),
                              .node = n,
                              .split = split,
                              .by = split ? in->by : NULL,
-                             .way = in->v[0].way};
+                             .way = in->v[0].way,
+                             .state_bytes = state};
 }
 
 static struct dist_rel union_all(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -479,7 +501,8 @@ static struct dist_rel union_distinct(struct dist *d, const struct cJSON *op, co
     if (!in.split || in.any_by)
         return out;
     out = dist_cut_all(d, out, dist_rows(d, n));
-    return (struct dist_rel){.op = dist_new_op(d->a, "distinct", out.op), .node = n};
+    dist_state(d, &out, n);
+    return (struct dist_rel){.op = dist_new_op(d->a, "distinct", out.op), .node = n, .state_bytes = out.state_bytes};
 }
 
 static struct dist_rel difference(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
@@ -572,6 +595,72 @@ static struct dist cut(const struct dist *from, const struct pl_scheme *s)
     return d;
 }
 
+/* The column of a base table whose values an output column of n has; table NULL: there is none. */
+static struct pl_scheme origin(const struct fe_node *n, int column)
+{
+    const struct fe_expr *e;
+    switch (n->op) {
+    case FE_SCAN_OP: return (struct pl_scheme){.table = n->u.scan.table, .column = n->u.scan.columns[column]};
+    case FE_FILTER_OP: return origin(n->inputs[0], column);
+    case FE_PROJECT_OP:
+        e = n->u.project.exprs[column];
+        return e->op == FE_COL ? origin(n->inputs[0], e->col) : (struct pl_scheme){0};
+    case FE_AGGREGATE_OP:
+        e = column < n->u.agg.nkeys && n->u.agg.nsets == 0 ? n->u.agg.keys[column] : NULL;
+        return e && e->op == FE_COL ? origin(n->inputs[0], e->col) : (struct pl_scheme){0};
+    case FE_JOIN_OP:
+        if (column < n->inputs[0]->ncols)
+            return origin(n->inputs[0], column);
+        return n->u.join.kind == FE_MARK ? (struct pl_scheme){0} : origin(n->inputs[1], column - n->inputs[0]->ncols);
+    case FE_REF_OP:
+    case FE_PAIRS_OP:
+    case FE_DISTINCT_OP:
+    case FE_SORT_OP:
+    case FE_LIMIT_OP:
+    case FE_TOP_OP:
+    case FE_WINDOW_OP:
+    case FE_UNION_ALL_OP:
+    case FE_UNION_OP:
+    case FE_INTERSECT_OP:
+    case FE_EXCEPT_OP:
+    case FE_REPEAT_OP:
+    case FE_VALUES_OP:
+    case FE_RELOP_COUNT: break;
+    }
+    return (struct pl_scheme){0};
+}
+
+/* The sort of all rows in whose order the result shows them. */
+static const struct fe_node *find_shown_sort(const struct fe_node *n)
+{
+    while (n->op == FE_PROJECT_OP || n->op == FE_FILTER_OP)
+        n = n->inputs[0];
+    return n->op == FE_SORT_OP && fe_limit(n) < 0 && fe_offset(n) == 0 ? n : NULL;
+}
+
+/* Where states have to be small: ranges of the first key of the result's order, so that each worker sorts its own rows. */
+static int add_sort_scheme(const struct dist *d, struct pl_scheme *schemes, int n)
+{
+    const struct fe_node *sort = d->shown_sort;
+    const struct fe_sort_key *key = sort ? &sort->u.sort.keys[0] : NULL;
+    if (!key || key->expr->op != FE_COL)
+        return n;
+    struct pl_scheme s = origin(sort->inputs[0], key->expr->col);
+    if (!s.table || !pl_scheme_may_range(s.table, s.column, d->workers))
+        return n;
+    s.in_order = true;
+    s.descending = key->desc;
+    schemes[n] = s;
+    return n + 1;
+}
+
+/* States that fit, or the smallest ones, come before cost. */
+static bool is_better(const struct dist *x, const struct dist *y)
+{
+    double a = HD_MAX(x->state_bytes, x->memory), b = HD_MAX(y->state_bytes, y->memory);
+    return x->memory > 0 && a != b ? a < b : x->cost < y->cost;
+}
+
 static int cut_best(const struct dist *start, const struct pl_distribute_options *opt, struct dist *out,
                     struct hd_err *err)
 {
@@ -581,18 +670,19 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
     for (int i = 0; i < start->plan->nshared; i++)
         collect(start->a, &t, start->plan->shared[i]);
     int n = pl_schemes(start->a, t.v.v, t.v.n, opt->workers, &schemes);
+    n = add_sort_scheme(start, schemes, n);
     *out = cut(start, NULL);
     for (int i = 0; i < n && opt->workers > 1 && !opt->segments; i++) {
         HD_TRY(pl_scheme_cut(start->a, &schemes[i], t.v.v, t.v.n, opt->workers, opt->value, err));
         struct dist d = cut(start, &schemes[i]);
-        if (!out->scheme || d.cost < out->cost)
+        if (!out->scheme || is_better(&d, out))
             *out = d;
     }
     if (out->may_part && !opt->gathers) {
         struct dist parted = *start;
         parted.part_groups = true;
         parted = cut(&parted, out->scheme);
-        if (parted.cost < out->cost)
+        if (is_better(&parted, out))
             *out = parted;
     }
     return 0;
@@ -608,10 +698,12 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     c->err = err;
     c->opt = (struct pl_options){.touch_dict = opt->touch_dict};
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
-    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers}, best;
+    struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory},
+                best;
     start.segments = opt->segments;
     dist_need(&start);
     name_prefixes(&start, cat);
+    start.shown_sort = opt->memory > 0 ? find_shown_sort(plan->root) : NULL;
     HD_TRY(cut_best(&start, opt, &best, err));
     *out = dist_document(&best);
     return 0;

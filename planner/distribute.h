@@ -11,6 +11,8 @@ struct pl_distribute_options {
     int workers;
     bool segments; /* worker k has segment k of tables of so many, and reads no others of them; else all rows of all */
     bool gathers; /* workers gather faster than they shuffle: one of them has the groups of all in a final step */
+    double
+        memory; /* bytes for the states of a worker: fragments are cut so that they fit, if possible; 0: as is fastest */
     pl_value_fn value;
     /* As in struct pl_options. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

@@ -282,8 +282,10 @@ static struct dist_rel bring_groups(struct dist *d, const struct fe_node *n, str
     int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1), nkeys = shuffle_keys(d, n, false, keys);
     double groups = dist_rows(d, n) * d->workers, rows = HD_MIN(groups, dist_rows(d, n->inputs[0]));
     d->may_part |= nkeys > 0;
+    dist_groups(d, &part, n);
     part = nkeys && d->part_groups ? dist_shuffle_all(d, part, nkeys, keys, rows) : dist_cut_all(d, part, rows);
     dist_work(d, &part, groups);
+    dist_groups(d, &part, n);
     return part;
 }
 
@@ -301,8 +303,12 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     part.op = partial_op(&s, in);
     part.node = n;
     part = bring_groups(d, n, part);
-    return (struct dist_rel){
-        .op = final_op(&s, op, part.op), .node = n, .split = part.split, .by = part.by, .way = part.way};
+    return (struct dist_rel){.op = final_op(&s, op, part.op),
+                             .node = n,
+                             .split = part.split,
+                             .by = part.by,
+                             .way = part.way,
+                             .state_bytes = part.state_bytes};
 }
 
 /* Rows of the input, whole groups on one worker. */
@@ -314,32 +320,55 @@ static struct dist_rel bring_rows(struct dist *d, const struct fe_node *n, struc
     return nkeys ? dist_shuffle(d, in, nkeys, columns, ++d->ways) : dist_whole(d, in);
 }
 
+/* As by_keys, after rows were brought: where none does, several keys say together where a group is. */
+static bool *keys_or_none(struct dist *d, const struct dist_rel *in, const struct fe_node *n)
+{
+    bool *by = by_keys(d, in, n, n->u.agg.nkeys, n->u.agg.keys);
+    return by ? by : HD_NEWN(d->a, bool, n->ncols + 1);
+}
+
 struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
     bool *by = in.split && n->u.agg.nsets == 0 ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     if (in.split && !by) {
-        if (all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
+        int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1);
+        bool too_large = dist_exceeds(d, n) && shuffle_keys(d, n, true, keys);
+        if (!too_large && all_in_two_steps(d, n) && (n->u.agg.nkeys || n->u.agg.naggs))
             return two_steps(d, op, n, in);
         in = bring_rows(d, n, in);
-        by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
-        if (in.split && !by) /* several keys say together where a group is */
-            by = HD_NEWN(d->a, bool, n->ncols + 1);
+        by = in.split ? keys_or_none(d, &in, n) : NULL;
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
+    dist_groups(d, &in, n);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
+                             .node = n,
+                             .split = in.split,
+                             .by = by,
+                             .way = in.way,
+                             .state_bytes = in.state_bytes};
 }
 
 struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
 {
     bool *by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
+    if (in.split && !by && dist_exceeds(d, n)) {
+        int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1);
+        bool shuffled = shuffle_keys(d, n, true, keys) > 0;
+        in = shuffled ? bring_rows(d, n, in) : in;
+        by = shuffled ? keys_or_none(d, &in, n) : NULL;
+    }
     if (in.split && !by) {
         in.node = n;
         in.op = dist_over(d->a, op, "input", in.op, NULL);
         in = bring_groups(d, n, in);
         by = in.by;
     }
-    return (struct dist_rel){
-        .op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .split = in.split, .by = by, .way = in.way};
+    dist_groups(d, &in, n);
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
+                             .node = n,
+                             .split = in.split,
+                             .by = by,
+                             .way = in.way,
+                             .state_bytes = in.state_bytes};
 }

@@ -141,6 +141,33 @@ double dist_bytes(const struct dist *d, const struct fe_node *n)
     return dist_rows(d, n) * row_bytes(d, n);
 }
 
+/* Rows are stored, and moved once when they are finished; slots beside them. */
+static double state_bytes(const struct dist *d, const struct fe_node *n)
+{
+    return 2 * (dist_bytes(d, n) + 8 * dist_rows(d, n));
+}
+
+void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
+{
+    rel->state_bytes = HD_MAX(rel->state_bytes, state_bytes(d, n) / (rel->split ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
+}
+
+/* Groups stay where they are. How many several keys make is bounded by the product of their values, and mostly far less: too
+ * few passes fail in the first one, too many all scan. */
+void dist_groups(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
+{
+    const double of_bound = n->u.agg.nkeys > 1 ? 0.25 : 1;
+    double bytes = of_bound * state_bytes(d, n) / 2;
+    rel->state_bytes = HD_MAX(rel->state_bytes, bytes / (rel->split ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
+}
+
+bool dist_exceeds(const struct dist *d, const struct fe_node *n)
+{
+    return d->memory > 0 && state_bytes(d, n) > d->memory;
+}
+
 /* Ends a fragment whose rows are those of rel.op. A scan of them. */
 static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct dist_fragment f)
 {
@@ -149,6 +176,8 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.node = rel.node;
     f.every = rel.split;
     f.bytes = f.rows * row_bytes(d, rel.node);
+    f.state_bytes = HD_MAX(rel.state_bytes, f.bytes / (f.every ? d->workers : 1));
+    d->state_bytes = HD_MAX(d->state_bytes, f.state_bytes);
     hd_vec_push(d->a, &d->fragments, f);
     double sent = f.rows + f.bytes / SENT_BYTES;
     double shuffled = sent / d->workers + PIECE_ROWS * d->workers;

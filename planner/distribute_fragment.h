@@ -17,6 +17,7 @@ struct dist_rel {
     int way; /* the same one in all relations that are spread in one way: 0 by the scheme, a shuffle's number, or that of a key
                 that tables of segments are cut by, below 0 */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
+    double state_bytes; /* estimate: of the largest state where it is computed, since rows came there */
 };
 
 struct dist_fragment {
@@ -27,6 +28,7 @@ struct dist_fragment {
     bool kept; /* each worker's result stays there */
     const char *shuffle; /* the column that says to which worker a row goes; NULL: rows are not spread anew */
     double rows, bytes;
+    double state_bytes;
 };
 
 /* A shared subplan that has been cut. */
@@ -45,6 +47,7 @@ struct dist {
     bool segments; /* tables of segments are spread as they are; no others are */
     HD_VEC(struct fe_key_place) keys; /* that such tables are cut by */
     const struct pl_scheme *scheme; /* NULL: none */
+    const struct fe_node *shown_sort; /* whose order the result shows, of all rows; NULL: none */
     const char *table_prefix, *param_prefix; /* which no table, no parameter has */
     bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
@@ -55,6 +58,8 @@ struct dist {
     bool part_groups; /* groups of a partial step are shuffled to their final one; else one worker has them */
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
+    double memory; /* bytes for the states of a worker; 0: what they take does not matter */
+    double state_bytes; /* estimate: of the largest state */
 };
 
 /* Which columns somebody reads. */
@@ -64,6 +69,13 @@ double dist_rows(const struct dist *d, const struct fe_node *n);
 bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
+
+/* Where rel is computed there is a state of all rows of n, or of a worker's. */
+void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n);
+/* The same of the groups of n. */
+void dist_groups(struct dist *d, struct dist_rel *rel, const struct fe_node *n);
+/* One state of all rows of n is too large for a worker. */
+bool dist_exceeds(const struct dist *d, const struct fe_node *n);
 
 /* Ends a fragment with rel: what reads it has all rows, or with `keep` its worker's. Columns that nobody reads are left
  * behind, and with `sets` rows that are there twice may be. */

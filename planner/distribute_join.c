@@ -138,7 +138,10 @@ static bool shuffle_by(struct dist *d, struct dist_rel *l, struct dist_rel *r, i
 static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     struct equated e = equated_columns(d, n);
-    if ((dist_bytes(d, l->node) + dist_bytes(d, r->node)) / d->workers >= gathered_bytes(d, n, l, r))
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    bool exceeds = (!left || dist_exceeds(d, r->node)) && (!right || dist_exceeds(d, l->node));
+    double sent = (dist_bytes(d, l->node) + dist_bytes(d, r->node)) / d->workers;
+    if (!exceeds && sent >= gathered_bytes(d, n, l, r))
         return false;
     for (int i = 0; i < e.n; i++)
         if (dist_divides(d, l->node, 1, &e.left[i]) && dist_divides(d, r->node, 1, &e.right[i]))
@@ -169,6 +172,16 @@ static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, s
         *l = dist_everywhere(d, *l);
 }
 
+/* Either side may be the one that is stored: the smaller one is. */
+static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r, struct dist_rel *out)
+{
+    double bl = dist_bytes(d, l->node) / (l->split ? d->workers : 1),
+           br = dist_bytes(d, r->node) / (r->split ? d->workers : 1);
+    struct dist_rel table = bl < br ? *l : *r;
+    dist_state(d, &table, table.node);
+    out->state_bytes = HD_MAX(table.state_bytes, HD_MAX(l->state_bytes, r->state_bytes));
+}
+
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
@@ -181,6 +194,7 @@ struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct f
     fe_put(v, "right", right.op);
     struct dist_rel out = {.op = v, .node = n, .split = left.split || right.split, .plain = left.plain && right.plain};
     out.way = left.split ? left.way : right.way;
+    add_table(d, &left, &right, &out);
     out.by = out.split ? by_of(d, n, &left, &right) : NULL;
     return out;
 }

@@ -1,13 +1,17 @@
 #include "planner/distribute_scheme.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/catalog.h"
 #include "frontend/json_make.h"
 #include "frontend/segments.h"
 
-enum { SCHEMES_MAX = 24 };
+enum {
+    SCHEMES_MAX = 24,
+    SAMPLED = 64 /* rows for each worker, of a table that is not sorted */
+};
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
@@ -72,10 +76,18 @@ static bool is_divisible(const struct fe_table_column *c, int workers)
     return c->facts.has_range && (c->facts.distinct < 0 || c->facts.distinct >= (int64_t)2 * workers);
 }
 
+bool pl_scheme_may_range(const struct fe_table *t, int column, int workers)
+{
+    enum { DIGITS = 18 }; /* that an int64 has room for */
+    const struct fe_table_column *c = &t->cols[column];
+    bool digits = c->type.kind == HD_DECIMAL && c->type.precision <= DIGITS && !c->nullable;
+    return (has_ranges(c) || digits) && is_divisible(c, workers);
+}
+
 int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, int workers, struct pl_scheme **out)
 {
     int count = 0;
-    *out = HD_NEWN(a, struct pl_scheme, SCHEMES_MAX);
+    *out = HD_NEWN(a, struct pl_scheme, SCHEMES_MAX + 1);
     for (int i = 0; i < n; i++) {
         bool any = false;
         for (int k = 0; k < tables[i]->ncols; k++) {
@@ -111,6 +123,26 @@ static const struct fe_table *largest(const struct pl_scheme *s, const struct fe
     return best;
 }
 
+static int compare_values(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Quantiles of the values in some of the table's rows, which lie in no order. */
+static int sample_cuts(struct hd_arena *a, struct pl_scheme *s, int workers, pl_value_fn value, struct hd_err *err)
+{
+    int64_t rows = s->table->rows;
+    int n = (int)HD_MIN(rows, (int64_t)SAMPLED * workers);
+    int64_t *v = HD_NEWN(a, int64_t, n + 1);
+    for (int i = 0; i < n; i++)
+        HD_TRY(value(s->table, s->column, (int64_t)((hd_i128)rows * i / n), &v[i], err));
+    qsort(v, (size_t)n, sizeof *v, compare_values);
+    for (int i = 1; i < workers && n > 0; i++)
+        s->cuts[i - 1] = v[(int64_t)n * i / workers];
+    return 0;
+}
+
 int pl_scheme_cut(struct hd_arena *a, struct pl_scheme *s, const struct fe_table *const *tables, int n, int workers,
                   pl_value_fn value, struct hd_err *err)
 {
@@ -123,8 +155,11 @@ int pl_scheme_cut(struct hd_arena *a, struct pl_scheme *s, const struct fe_table
         *cut = between(&s->table->cols[s->column].facts, i, workers);
         if (t && t->rows > 0)
             HD_TRY(value(t, pl_scheme_column(s, t), (int64_t)((hd_i128)t->rows * i / workers), cut, err));
-        *cut = HD_MAX(*cut, (int64_t)lo + 1); /* the value before it is one of the type */
     }
+    if (s->in_order && !t)
+        HD_TRY(sample_cuts(a, s, workers, value, err));
+    for (int i = 1; i < workers && !s->hashed; i++)
+        s->cuts[i - 1] = HD_MAX(s->cuts[i - 1], (int64_t)lo + 1); /* the value before it is one of the type */
     return 0;
 }
 
@@ -161,7 +196,8 @@ enum end { FROM, TO };
 static char *param_name(struct hd_arena *a, const char *prefix, enum end e, struct hd_type t)
 {
     char type[HD_TEXT_MAX];
-    return hd_asprintf(a, "%s_%s_%s", prefix, e == FROM ? "from" : "to", hd_type_text(t, type));
+    const char *of = t.kind == HD_DECIMAL ? "decimal" : hd_type_text(t, type); /* there is one such column */
+    return hd_asprintf(a, "%s_%s_%s", prefix, e == FROM ? "from" : "to", of);
 }
 
 struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *const *columns, int n, int workers)
@@ -197,8 +233,10 @@ static bool mentions(const struct cJSON *v, const char *param)
 
 static char *value_text(struct hd_arena *a, struct hd_type t, int64_t i)
 {
-    char date[HD_TEXT_MAX];
-    return t.kind == HD_DATE ? hd_strdup(a, hd_date_text((int32_t)i, date)) : hd_asprintf(a, "%" PRId64, i);
+    char text[HD_TEXT_MAX];
+    if (t.kind == HD_DATE)
+        return hd_strdup(a, hd_date_text((int32_t)i, text));
+    return hd_strdup(a, hd_dec_text(i, t.kind == HD_DECIMAL ? t.scale : 0, text));
 }
 
 /* The first and last worker's ranges have no outer end. */
@@ -206,6 +244,7 @@ static int64_t end_of(const struct pl_scheme *s, enum end e, struct hd_type t, i
 {
     hd_i128 lo = 0, hi = 0;
     hd_type_domain(t, &lo, &hi);
+    worker = s->descending ? workers - 1 - worker : worker;
     if (e == FROM)
         return worker == 0 ? (int64_t)lo : s->cuts[worker - 1];
     return worker == workers - 1 ? (int64_t)hi : s->cuts[worker] - 1;
@@ -232,13 +271,14 @@ static void add_end(struct hd_arena *a, const struct pl_scheme *s, const struct 
 void pl_scheme_params(struct hd_arena *a, const struct pl_scheme *s, const struct cJSON *root, int workers,
                       const char *prefix, struct cJSON *params, struct cJSON *bind)
 {
-    static const enum hd_type_kind kinds[] = {HD_INT32, HD_INT64, HD_DATE};
+    const struct hd_type key = s->table->cols[s->column].type;
+    const struct hd_type types[] = {hd_type_of(HD_INT32), hd_type_of(HD_INT64), hd_type_of(HD_DATE), key};
     int worker = 0;
     for (int i = 0; i < workers; i++)
         fe_push(bind, fe_make_object(a));
-    for (size_t i = 0; i < HD_COUNT(kinds); i++)
+    for (size_t i = 0; i < HD_COUNT(types) - (key.kind != HD_DECIMAL); i++)
         for (enum end e = FROM; e <= TO; e++)
-            add_end(a, s, root, workers, prefix, hd_type_of(kinds[i]), e, params, bind);
+            add_end(a, s, root, workers, prefix, types[i], e, params, bind);
     if (!mentions(root, prefix))
         return;
     declare(a, params, prefix, hd_type_of(HD_INT64));

@@ -11,14 +11,19 @@ struct pl_scheme {
     const struct fe_table *table; /* that has the key */
     int column;
     bool hashed;
-    int64_t *cuts; /* ranges: [workers - 1], ascending; the first value of each worker but the first */
+    bool in_order; /* ranges of the result's first sort key */
+    bool descending; /* the first worker has the last range */
+    int64_t *cuts; /* ranges: [workers - 1], ascending; the first value of each range but the first */
 };
 
-/* Reads the value in a row of a stored column of ints or dates; with an error of the store where that fails. */
+/* Reads the value in a row of a stored column of ints, dates or decimals, the latter in units of their last digit; with an error of the store where that fails. */
 typedef int (*pl_value_fn)(const struct fe_table *t, int column, int64_t row, int64_t *out, struct hd_err *err);
 
-/* Ways to spread the tables (distinct, n of them), at least one where there is a table; the number of them. */
+/* Ways to spread the tables (distinct, n of them), at least one where there is a table; the number of them. There is room
+ * for one more. */
 int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, int workers, struct pl_scheme **out);
+/* A table could be spread by ranges of the column, whatever refers to it. */
+bool pl_scheme_may_range(const struct fe_table *t, int column, int workers);
 /* Fills s->cuts, so that workers have about as many rows of the largest table that is sorted by the key. */
 int pl_scheme_cut(struct hd_arena *a, struct pl_scheme *s, const struct fe_table *const *tables, int n, int workers,
                   pl_value_fn value, struct hd_err *err);

@@ -148,6 +148,8 @@ static struct cJSON *fragment_json(struct dist *d, int i, const struct reads *r,
         fe_put(v, "column", fe_make_string(d->a, f->shuffle));
     fe_put(v, "rows", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->rows, 9e15)));
     fe_put(v, "bytes", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->bytes, 9e15)));
+    if (d->memory > 0)
+        fe_put(v, "state_bytes", fe_make_number(d->a, (double)(int64_t)HD_MIN(f->state_bytes, 9e15)));
     if (f->every)
         fe_put(v, "bind", bind);
     fe_put(v, "plan", plan);

@@ -621,7 +621,7 @@ static struct pl_node *once(struct ctx *c, const struct fe_node *n, struct pl_jo
 static struct pl_node *twice(struct ctx *c, const struct fe_node *n, struct pl_join *j)
 {
     set_build_side(c, n, j);
-    bool parts = j->strategy == FE_RADIX || pl_table_spills(est_rows(c, j->tbuild), c->opt.memory_bytes);
+    bool parts = j->strategy == FE_RADIX || pl_table_spills(est_rows(c, j->tbuild), pl_file_memory(&c->opt));
     j->rescan = j->tprobe->op == FE_SCAN_OP && !parts;
     if (!j->rescan)
         j->probe = pl_node_read(c, pl_node_keep(c, j->probe, "probe", j->want, n->path), n->path);

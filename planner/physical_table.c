@@ -32,7 +32,7 @@ static bool is_worth_it(const struct pl_table_facts *f)
 static double addressed_bytes(const struct pl_table_facts *f)
 {
     enum rt_state_kind kind = addressed(f);
-    return f->range * (kind == RT_STATE_BITMAP ? 0.125 : kind == RT_STATE_CSR ? 4 : 8.0 * f->kept);
+    return f->range * (kind == RT_STATE_BITMAP ? 0.125 : kind == RT_STATE_CSR ? 12 : 8.0 * f->kept);
 }
 
 /* Why keys cannot address the table, NULL: they can. */
@@ -105,7 +105,7 @@ static int cheapest_parts(const struct pl_parts_facts *f, bool cached, int last,
 struct pl_parts pl_choose_parts(struct ctx *c, struct pl_node *n, const struct pl_parts_facts *f)
 {
     static const char *const names[] = {"none", "build side", "both sides"};
-    bool spills = pl_table_spills(f->build, c->opt.memory_bytes);
+    bool spills = pl_table_spills(f->build, pl_file_memory(&c->opt));
     bool asked = f->strategy == FE_RADIX || spills, small = pl_table_cached(f->build, c->opt.cached_bytes);
     int last = f->kept_order ? PARTS_BUILD : PARTS_BOTH;
     double ns[3];

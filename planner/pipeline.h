@@ -349,7 +349,7 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
     int block_bits; /* tests: copies of bitmaps in a GPU's blocks have so many bytes at most, however short the scan; 0: by cost */
-    double memory_bytes; /* limit of the memory that states have, behind which there are files; 0: none */
+    double memory_bytes; /* limit of the memory that states have; 0: none. On a CPU there are files behind it */
     bool slices; /* find out which rows of tables are read (rt_arg.scans) */
     bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
     int threads; /* private copies are planned for this many */
@@ -365,6 +365,11 @@ struct pl_options {
     /* Called before planning reads other data for estimates; NULL: they are sound. */
     int (*touch)(struct fe_table_part part, struct hd_err *err);
 };
+/* Memory behind which states go into files, where access has to be local; 0: there are none. */
+static inline double pl_file_memory(const struct pl_options *o)
+{
+    return o->on_gpu ? 0 : o->memory_bytes;
+}
 
 /* Lowers a typed, bound plan to pipelines. Fails with class UNSUPPORTED or USER (strategy not possible). */
 int pl_plan(struct hd_arena *a, const struct fe_plan *plan, const struct pl_options *opt, struct pl_program **out,

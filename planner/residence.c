@@ -20,6 +20,8 @@ enum {
 /* Chunks of 16 MB stream at 48 GB/s where threads stage them, and at 53 of 55 from page-locked copies; of 64 MB at 33 and
  * 54 (H200, TPC-H Q6). */
 static const double CHUNK_BYTES = 16 << 20;
+/* The first room of states, and what launches need, whatever is estimated. */
+static const double FIRST_BYTES = 8 << 20;
 /* Chunks of many rows are of multiples of this. */
 enum { CHUNK_GRAIN = 1 << 16 };
 
@@ -69,6 +71,50 @@ static double states_bytes(const struct rt_spec *s)
     for (int i = 0; i < s->nstates; i++)
         all += state_bytes(&s->states[i]);
     return all;
+}
+
+/* Rows of the source of a pipeline that the state is filled from, where these may multiply; -1: they do not. */
+static double multiplied_rows(const struct rt_spec *s, int state)
+{
+    double rows = -1;
+    for (int i = 0; i < s->npipelines; i++) {
+        const struct rt_pipeline *p = &s->pipelines[i];
+        if (p->writes[0] != state || p->nlevels <= 1)
+            continue;
+        double of = p->source == RT_SOURCE_TABLE  ? (double)p->table->rows
+                    : p->source == RT_SOURCE_DICT ? 0
+                                                  : HD_MAX(s->states[p->state].est_rows, 0.0);
+        rows = HD_MAX(rows, of);
+    }
+    return rows;
+}
+
+double pl_states_peak(const struct pl_program *g)
+{
+    const struct rt_spec *s = g->spec;
+    double *bytes = HD_NEWN(g->arena, double, s->nstates + 1), now = 0, peak = 0;
+    bool *there = HD_NEWN(g->arena, bool, s->nstates + 1);
+    for (int i = 0; i < s->nstates; i++) {
+        double most = multiplied_rows(s, i), all = state_bytes(&s->states[i]);
+        double rows = HD_MAX(s->states[i].est_rows, 1.0);
+        bytes[i] = most >= 0 && most < rows ? all * most / rows : all;
+    }
+    for (int i = 0; i < s->nactions; i++) {
+        const struct rt_action *a = &s->actions[i];
+        int state = a->kind == RT_RUN ? s->pipelines[a->index].writes[0] : a->index;
+        if (a->kind == RT_RUN && !there[state]) {
+            there[state] = true;
+            now += bytes[state];
+        }
+        if (a->kind == RT_FREE && there[state]) {
+            there[state] = false;
+            now -= bytes[state];
+        }
+        peak = HD_MAX(
+            peak,
+            now + (a->kind == RT_FINISH && rt_state_filling(s->states[state].kind) == RT_APPENDED ? bytes[state] : 0));
+    }
+    return peak;
 }
 
 /* ---- who reads what -------------------------------------------------------------------------- */
@@ -156,10 +202,11 @@ static double room_of_columns(const struct residence *r)
         all += r->parts[i].bytes;
     if (r->in->columns >= 0)
         return r->in->columns;
-    if (memory <= 0 || all + HD_MIN(states, memory / STATES_SHARE) <= memory)
+    /* Finishing a state takes as much again. */
+    double wanted = HD_MIN(HD_MAX(2 * states, FIRST_BYTES), memory / STATES_SHARE);
+    if (memory <= 0 || all + wanted <= memory)
         return all;
-    /* Finishing a state takes as much again, and an estimate can be too low. */
-    double reserve = HD_MAX(HD_MIN(2 * states, memory / STATES_SHARE), memory / STATES_LEAST);
+    double reserve = HD_MAX(wanted, memory / STATES_LEAST); /* an estimate can be too low */
     return memory - reserve - RT_STREAM_SLOTS * chunk_bytes(r);
 }
 
@@ -232,6 +279,15 @@ static void choose_chunk(const struct residence *r, struct rt_pipeline *p)
     if (r->in->chunk_rows)
         rows = hd_align_up((size_t)r->in->chunk_rows, RT_FRAGMENT_ROWS);
     p->chunk_rows = p->nstreamed ? rows : 0;
+}
+
+double pl_states_room(const struct pl_program *g, double memory)
+{
+    double columns = 0;
+    for (int i = 0; i < g->spec->nargs; i++)
+        if (is_of_table(&g->spec->args[i]))
+            columns += (double)rt_arg_bytes(&g->spec->args[i]);
+    return HD_MAX(memory - columns, memory / STATES_SHARE - RT_STREAM_SLOTS * memory / CHUNK_SHARE);
 }
 
 void pl_place_columns(struct pl_program *g, const struct pl_residence *in)

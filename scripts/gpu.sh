@@ -27,6 +27,8 @@
 #              times of both, spread always and where the planner would
 #   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of
 #              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU
+#   passes     SF 10 with 512 MB of the GPU: large groups, joins, windows, and all queries of TPC-H: rows, times, the most memory
+#              that was in use
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
 #   joins      joins without keys: every pair of 500,000 and 250,000 rows, counted, added up, kept; the nearest of
 #              100,000 points, by all pairs; every kind of join under conditions without an equality; as-of joins;
@@ -242,6 +244,11 @@ stage_stream() {
     done
 }
 
+stage_passes() {
+    step "passes-sf10" python3 tests/gpu/passes.py --heddle "$heddle" --db "$(database tpch 10)" --memory 512M \
+        tests/gpu/passes/*.json tpch/plans/q*.json
+}
+
 # graph VERTICES EDGES: its path.
 graph() {
     local db=$data/graph-$1-$2
@@ -345,7 +352,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | floors | ssb | states | fragments | multi | stream | joins | operators | sql | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | bench10 | bench100 | floors | ssb | states | fragments | multi | stream | passes | joins | operators | sql | device | graphs | ablate)
         need_binary
         "$heddle" info >"$report/info.txt"
         "stage_$1" "${@:2}"

@@ -74,7 +74,9 @@ struct rt_exec_stats {
     double execute_ms;
     double code_ms; /* CPU: waiting for the code of pipelines, in no other time */
     uint64_t peak_bytes;
-    uint64_t spilled_bytes; /* put into the temporary file, all together; of a GPU 0 */
+    uint64_t
+        spilled_bytes; /* put into the temporary file, all together; of passes over a GPU: into the host's memory */
+    uint64_t lacked; /* GPU: bytes for which its memory had no room, where the execution failed of that; else 0 */
     int threads, npipelines, nstates;
     struct rt_pipeline_stats *pipelines;
     double *finish_ms;    /* per state; on a GPU without a timeline how long the host took to queue it */

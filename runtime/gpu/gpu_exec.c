@@ -302,6 +302,7 @@ static int prepare(struct team *t)
         rt_state_recall_room(x);
     }
     rt_exec_stats_prepare(t->x[0].stats, t->spec, 0);
+    t->x[0].stats->lacked = 0;
     return 0;
 }
 

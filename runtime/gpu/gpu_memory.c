@@ -10,6 +10,8 @@ uint64_t rt_gpu_limit(const struct rt_gpu_exec *x)
 static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct hd_err *err)
 {
     HD_TRY(rt_device_alive(x->d, err));
+    if (x->stats)
+        x->stats->lacked = n;
     return HD_FAIL(err, RESOURCE, s ? s->path : NULL,
                    "the limit of %llu bytes of GPU memory is reached: %zu more are needed (%s%s)",
                    (unsigned long long)rt_gpu_limit(x), n, s ? rt_state_kind_name(s->kind) : "scratch",

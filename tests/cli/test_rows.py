@@ -196,7 +196,7 @@ class Parameters(cli.CliTest):
 
 
 class Reports(cli.CliTest):
-    TIMES = ("facts_ms", "plan_ms", "codegen_ms", "open_ms", "compile_ms", "transfer_ms", "execute_ms",
+    TIMES = ("facts_ms", "plan_ms", "codegen_ms", "open_ms", "compile_ms", "wait_ms", "transfer_ms", "execute_ms",
              "result_ms", "total_ms")
 
     def setUp(self):

@@ -106,7 +106,7 @@ class Gpu(unittest.TestCase):
         self.assertFalse(report(done)["compile_cached"])
 
     def test_too_little_memory_is_an_error(self):
-        done = self.run_query(3, "--memory", "2M", check=False)
+        done = self.run_query(3, "--memory", "20K", check=False)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("GPU memory", done.stderr)
 

@@ -338,6 +338,27 @@ class Plans(unittest.TestCase):
         with self.assertRaises(heddle.ResourceError):
             heddle.connect(DATABASE, backend="cpu", memory_limit=1_000_000, temp_dir="").run(groups)
 
+    def test_executions_wait_for_their_share_of_the_memory(self):
+        groups = plan({"op": "aggregate", "keys": [], "aggs": [{"fn": "count", "as": "n"}], "input": {
+            "op": "distinct", "input": {"op": "project", "exprs": ["l_orderkey", "l_partkey"], "input": scan("lineitem")}}})
+        con = heddle.connect(DATABASE, backend="cpu", threads=1, memory_limit=1_000_000)
+        wanted, waits, wrong = con.run(groups).arrow(), [], []
+
+        def work():
+            for _ in range(4):
+                got = con.run(groups)
+                waits.append(got.profile.report["wait_ms"])
+                if got.arrow() != wanted:
+                    wrong.append(got)
+
+        workers = [threading.Thread(target=work) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual((len(waits), wrong), (16, []))
+        self.assertGreater(max(waits), 1)  # each wants all of it, so they run one after the other
+
     def test_explain(self):
         self.assertIn("scan t", self.con.explain(plan(scan("t"))))
         self.assertIn("define", self.con.explain(plan(scan("t")), "llvm"))
