@@ -49,7 +49,7 @@ static bool is_skewed(const struct ctx *c, const struct pl_pipeline *q, const st
             continue;
         const struct fe_facts *f = &l->table->cols[l->column].facts;
         double mean = (double)l->table->rows / (double)c->states.v[s->state].range;
-        if (f->known && f->max_mult > TIMES * HD_MAX(mean, 1.0))
+        if (f->known && (double)f->max_mult > TIMES * HD_MAX(mean, 1.0))
             return true;
     }
     return false;

@@ -110,8 +110,8 @@ static int read_batches(struct rt_memtable *m, struct ArrowArrayStream *s, struc
         if (!b->release)
             return 0;
         m->nbatches++;
-        HD_TRY(rt_rows_check(m->table.name, m->table.rows, b->length, FE_TABLE_MAX_ROWS, err));
         HD_TRY(rt_arrow_source_open(source, &m->table, &m->schema, b, m->table.rows, err));
+        HD_TRY(rt_rows_check(m->table.name, m->table.rows, b->length, FE_TABLE_MAX_ROWS, err));
         m->table.rows += b->length;
     }
 }
