@@ -22,6 +22,7 @@
  *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
  *                  (kernels: templates/finish)
  *   gpu_exchange.c states between devices
+ *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
  *   gpu_result.c   the rows of the result state as host rows
  */
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
@@ -107,6 +108,7 @@ struct rt_outcome {
     struct hdd_progress progress;
     uint64_t apart[16], string_cursor;
     uint64_t more_apart[16], sink_cursor;
+    uint64_t text_bytes; /* of a result of few rows: bytes of its strings */
 };
 
 /* A launch whose outcome the host has not seen, or not always. */
@@ -117,11 +119,27 @@ struct rt_launched {
 };
 enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
-    struct rt_piece slots;
+    struct rt_piece slots; /* and behind the last one that is used, a result of few rows */
+    bool overwritten; /* slots that are not used, by such a result */
     int used, settled,
         timed; /* slots of launches, in their order; of those that the host has waited for; of those whose
                                  time it has asked for */
     struct rt_launched launched[RT_OUTCOMES];
+};
+
+/* A result of few rows, behind the outcomes of launches (gpu_few.c). */
+enum { RT_FEW_BYTES = 1 << 16 };
+struct rt_gpu_few {
+    bool last; /* the launch that comes is the last one before the result's finish */
+    bool queued; /* behind the last launch, if its outcome is what is hoped for, */
+    bool there; /* and it was: */
+    uint64_t n, text_bytes; /* rows, bytes of their strings */
+    uint64_t max, room; /* rows there may be, rows there is room for once limit and offset have had their say */
+    uint64_t text, text_room; /* where strings begin, behind rows; bytes for them */
+    size_t bytes; /* of all, behind the outcomes */
+    const unsigned char *landed; /* on the host */
+    rt_event *ended;
+    struct rt_piece more[2];
 };
 
 /* A program on one device. */
@@ -143,6 +161,7 @@ struct rt_gpu_exec {
     uint64_t *words; /* the args vector */
     struct rt_piece constants; /* strings, sets and patterns of the args vector */
     struct rt_gpu_outcomes outcomes;
+    struct rt_gpu_few few;
     struct rt_piece scratch; /* what a launch needs besides, cleared before each */
     struct rt_piece counters;
     struct rt_piece chunks; /* of pipelines that stream */
@@ -259,6 +278,21 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
 int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
                           struct hd_err *err); /* of launches that were settled, into their stats */
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
+/* What lies behind the last slot, up to RT_FEW_BYTES, on the device, and where it will be on the host. */
+uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x);
+unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x);
+
+/* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
+
+/* Behind a launch with that outcome and bytes for strings that it makes, which fills the state: where it is a result of few rows that nobody else adds to, and
+ * the host shall have it. */
+int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_t heap, struct hd_err *err);
+/* Whether it is there, as the outcome of a launch that had room for all says. */
+void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out);
+void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v);
+/* Its rows in memory from the arena, and behind them the bytes of strings, whose addresses in rows are offsets there. */
+unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a);
+void rt_gpu_few_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
 
@@ -299,7 +333,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 31 };
+enum { RT_FIXED_MAX = 32 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that

@@ -267,11 +267,14 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
                 x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
             return 0;
         }
+        HD_TRY(rt_gpu_few_queue(x, r->sink, r->outcome, r->heap.n, err));
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
         bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
-        if (!needed && !strings)
+        if (!needed && !strings) {
+            rt_gpu_few_look(x, r->sink, out);
             return rt_gpu_state_filled(x, r->sink, err);
+        }
         HD_TRY(prepare_retry(r, out, strings, needed, err));
         rt_gpu_args_resolve(x);
     }
@@ -467,6 +470,8 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
     uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
     if (!v->started) /* by an earlier pipeline */
         v->bound = rt_state_no_bound(v->s);
+    bool last = x->few.last;
+    x->few.last = false;
     while (rows > n && v->bound == rt_state_no_bound(v->s)) {
         uint64_t rest = rows, at = take(p, v->s, n, &first, &rest);
         HD_TRY(run_rows(x, pipeline, at, rows - rest, err));
@@ -474,6 +479,7 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
         rows = rest;
         n *= SAMPLE_GROWS;
     }
+    x->few.last = last;
     return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
 }
 

@@ -15,21 +15,42 @@ static uint64_t slot_at(const struct rt_gpu_exec *x, int i)
     return x->outcomes.slots.address + (uint64_t)i * SLOT;
 }
 
+uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x)
+{
+    return slot_at(x, x->outcomes.used);
+}
+
+unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x)
+{
+    return (unsigned char *)x->g->landing + (size_t)(x->outcomes.used - x->outcomes.settled) * SLOT;
+}
+
+/* All slots, and a result of few rows. */
+enum { ROOM = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
+
+/* Slots that are as they were when nothing was launched. */
+static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    struct rt_gpu_outcomes *o = &x->outcomes;
+    o->used = o->settled = o->timed = 0;
+    o->overwritten = false;
+    return x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err);
+}
+
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
-    if (o->used == RT_OUTCOMES) {
+    bool again = o->used == RT_OUTCOMES || o->overwritten;
+    if (again) {
         HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
         HD_TRY(rt_gpu_outcomes_times(x, err));
     }
     if (!x->g->landing)
-        HD_TRY(x->d->ops->host_alloc(x->d, (size_t)RT_OUTCOMES * SLOT, &x->g->landing, err));
+        HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc(x, NULL, (size_t)RT_OUTCOMES * SLOT, &o->slots, err));
-    if (o->used == 0 || o->used == RT_OUTCOMES) {
-        HD_TRY(x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err));
-        o->used = o->settled = o->timed = 0;
-    }
+        HD_TRY(rt_gpu_alloc(x, NULL, ROOM, &o->slots, err));
+    if (o->used == 0 || again)
+        HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
     *slot = slot_at(x, o->used++);
     return 0;
@@ -136,7 +157,10 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
     int first = o->settled, n = o->used - first;
     if (n == 0)
         return 0;
-    HD_TRY(x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, x->g->landing, slot_at(x, first), (size_t)n * SLOT, err));
+    size_t bytes = (size_t)n * SLOT + (x->few.queued ? x->few.bytes : 0);
+    o->overwritten |= x->few.queued && x->few.bytes > 0;
+    x->few.landed = rt_gpu_outcomes_landing(x);
+    HD_TRY(x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, x->g->landing, slot_at(x, first), bytes, err));
     HD_TRY(wait_or_cancel(x, err));
     x->queued = NULL;
     o->settled = o->used;

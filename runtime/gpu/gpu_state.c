@@ -413,7 +413,10 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
         HD_TRY(rt_gpu_state_start(x, state, false, err));
     if (v->overflowed) /* what was projected is known now */
         rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
-    for (int i = 0; i < v->s->nfinish; i++) {
+    bool there = x->few.there && state == x->spec->result_state;
+    if (there)
+        rt_gpu_few_finish(x, v);
+    for (int i = 0; i < v->s->nfinish && !there; i++) {
         x->watched = x->o && v->nrows >= (x->first_rows ? x->first_rows : WATCHED_ROWS);
         HD_TRY(finish[v->s->finish[i]](x, v, err));
     }

@@ -48,6 +48,8 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
+/* gpu_fixed.c: one device makes the result, by what few rows can be finished with, and about so few are expected. */
+bool rt_result_may_be_few(const struct rt_spec *spec);
 /* gpu_fixed.c: so many counters of 32 bits stay in the cache of the device. */
 uint64_t rt_index_counters(const struct rt_device_info *info);
 
