@@ -282,6 +282,7 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_release(x, &x->far_words);
     for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
         rt_gpu_release(x, &t->piece);
+    rt_gpu_zeros_release(x);
     rt_gpu_spans_free(x);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);
@@ -312,6 +313,7 @@ static int prepare(struct team *t)
         for (int i = 0; i < t->spec->nstates; i++)
             x->state[i].s = &t->spec->states[i];
         x->limit = x->o->memory_limit;
+        x->zeros.on = true;
         x->first_rows = x->o->first_rows;
         rt_state_recall_room(x);
     }

@@ -39,6 +39,7 @@
 struct rt_piece {
     uint64_t address;
     size_t n;
+    bool part; /* of memory that was cleared at once (gpu_memory.c), with which it goes */
 };
 
 /* ---- what is kept between executions (gpu.c) ------------------------------------------- */
@@ -142,6 +143,16 @@ struct rt_gpu_few {
     struct rt_piece more[2];
 };
 
+/* Memory of an execution that is cleared at once, before anybody asks for it, and given away in parts: clearing a part by
+ * itself takes longer than what most parts are for. */
+enum { RT_ZEROS_MAX = 4 };
+struct rt_gpu_zeros {
+    bool on;
+    int n;
+    struct rt_piece at[RT_ZEROS_MAX];
+    size_t used; /* of the last one */
+};
+
 /* A program on one device. */
 struct rt_gpu_exec {
     int number; /* of the device, as actions name it */
@@ -160,9 +171,10 @@ struct rt_gpu_exec {
     struct rt_exec_stats *stats;
     uint64_t *words; /* the args vector */
     struct rt_piece constants; /* strings, sets and patterns of the args vector */
+    struct rt_gpu_zeros zeros;
     struct rt_gpu_outcomes outcomes;
     struct rt_gpu_few few;
-    struct rt_piece scratch; /* what a launch needs besides, cleared before each */
+    struct rt_piece scratch; /* what a launch needs besides, whatever is in it */
     struct rt_piece counters;
     struct rt_piece chunks; /* of pipelines that stream */
     struct rt_gpu_stream *stream; /* what the running pipeline streams; NULL: nothing */
@@ -185,11 +197,16 @@ void rt_gpu_pool_clear(struct rt_gpu_pool *p); /* gives kept pieces back to the 
 bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
 void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece);
 uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
+bool rt_gpu_pool_is_direct(const struct rt_gpu_pool *p); /* every piece is an allocation of the device's own */
 
 /* gpu_memory.c: for an execution; columns that it does not read make room. RESOURCE error names the state's
  * path (NULL: none). */
 int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
+/* The same, n > 0, of zeros. */
+int rt_gpu_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                        struct hd_err *err);
 void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
+void rt_gpu_zeros_release(struct rt_gpu_exec *x); /* of which nothing is in use */
 /* Bytes that the execution may take at most, columns aside. */
 uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 

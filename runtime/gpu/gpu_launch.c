@@ -19,9 +19,9 @@ enum {
 };
 _Static_assert(RT_FRAGMENT_ROWS % HDD_WARP_ROWS == 0, "fragments are whole tiles");
 
-/* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
+/* A launch's own memory: what begins as zeros, records of warps in front, and donations, which need not. */
 struct layout {
-    size_t share, end; /* records of warps lie in front */
+    size_t share, zeroed, donations; /* where memory for sharing begins; bytes */
 };
 
 struct run {
@@ -34,6 +34,7 @@ struct run {
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
+    struct rt_piece zeroed;
     uint64_t outcome; /* address of the launch's struct rt_outcome */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
@@ -75,8 +76,17 @@ static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
 static void lay_out(struct run *r)
 {
     size_t records = r->x->o->profile ? sizeof(struct hdd_warp_profile) * r->warps : 0;
-    r->at.share = hd_align_up(records, 256);
-    r->at.end = r->at.share + share_memory(r, 0).bytes;
+    struct rt_balance_memory m = share_memory(r, 0);
+    r->at = (struct layout){.share = hd_align_up(records, 256), .donations = m.bytes - m.clear};
+    r->at.zeroed = r->at.share + m.clear;
+}
+
+static struct hdd_share_memory place_share(const struct run *r)
+{
+    struct rt_balance_memory m = share_memory(r, r->zeroed.address + r->at.share);
+    if (r->at.donations)
+        m.at.donations = r->x->scratch.address;
+    return m.at;
 }
 
 static uint32_t scan_warps(const struct run *r)
@@ -97,17 +107,16 @@ static uint32_t parts(const struct run *r)
 
 static struct hdd_launch describe(const struct run *r)
 {
-    uint64_t base = r->x->scratch.address;
     struct hdd_launch l = {.source_rows = r->first + r->rows,
                            .first_row = r->first,
                            .progress = r->outcome + offsetof(struct rt_outcome, progress),
                            .counters = r->x->counters.address,
-                           .profile = r->x->o->profile ? base : 0,
+                           .profile = r->x->o->profile ? r->zeroed.address : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
                            .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
-                           .share = share_memory(r, base + r->at.share).at,
+                           .share = place_share(r),
                            .string_heap = r->heap.address,
                            .string_capacity = r->heap.n,
                            .string_cursor = r->outcome + offsetof(struct rt_outcome, string_cursor)};
@@ -120,21 +129,21 @@ static struct hdd_launch describe(const struct run *r)
 
 /* ---- one launch ------------------------------------------------------------------------ */
 
-static int clear_scratch(struct run *r, struct hd_err *err)
+static int alloc_memory(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    if (x->scratch.n < r->at.end) {
+    if (x->scratch.n < r->at.donations) {
         rt_gpu_release(x, &x->scratch);
-        HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
+        HD_TRY(rt_gpu_alloc(x, NULL, r->at.donations, &x->scratch, err));
     }
-    size_t clear = r->at.share + share_memory(r, 0).clear;
-    return clear ? x->d->ops->set(x->d, x->scratch.address, 0, clear, err) : 0;
+    rt_gpu_release(x, &r->zeroed); /* of a run that had no room */
+    return r->at.zeroed ? rt_gpu_alloc_zeroed(x, NULL, r->at.zeroed, &r->zeroed, err) : 0;
 }
 
 static int clear(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    HD_TRY(clear_scratch(r, err));
+    HD_TRY(alloc_memory(r, err));
     HD_TRY(rt_gpu_outcome_take(x, &(struct rt_launched){.stats = &r->st->kernel, .heap = r->heap.n}, &r->outcome, err));
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
              tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
@@ -336,7 +345,7 @@ static int read_warps(const struct run *r, struct hd_err *err)
     struct hdd_warp_profile *records = hd_try_malloc(bytes);
     if (!records)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
-    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address, bytes, err);
+    int rc = r->x->d->ops->download(r->x->d, records, r->zeroed.address, bytes, err);
     if (rc == 0) {
         rt_balance_add_up(records, r->warps, &report);
         k->iir = report.iir;
@@ -408,7 +417,10 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
     int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
     record_kernel(&r);
-    return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+    if (rc == 0 && r.rows > 0)
+        rc = read_profile(&r, err);
+    rt_gpu_release(x, &r.zeroed);
+    return rc;
 }
 
 static int run_chunks(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)

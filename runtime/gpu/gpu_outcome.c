@@ -32,6 +32,8 @@ enum { ROOM = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
 static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
+    HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
+    HD_TRY(rt_gpu_outcomes_times(x, err));
     o->used = o->settled = o->timed = 0;
     o->overwritten = false;
     return x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err);
@@ -40,16 +42,11 @@ static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
-    bool again = o->used == RT_OUTCOMES || o->overwritten;
-    if (again) {
-        HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
-        HD_TRY(rt_gpu_outcomes_times(x, err));
-    }
     if (!x->g->landing)
         HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc(x, NULL, ROOM, &o->slots, err));
-    if (o->used == 0 || again)
+        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, ROOM, &o->slots, err));
+    if (o->used == RT_OUTCOMES || o->overwritten)
         HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
     *slot = slot_at(x, o->used++);

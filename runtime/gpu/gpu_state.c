@@ -27,8 +27,7 @@ static size_t bitmap_bytes(uint64_t n)
 static int start_aggregate(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {
     v->nrows = v->capacity = rows;
-    HD_TRY(rt_state_alloc(x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_clear_groups(x, v, 0, err));
+    HD_TRY(rt_state_alloc_cleared(x, v, err));
     v->rows = v->rows_at.address;
     return 0;
 }
@@ -140,8 +139,7 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     v->capacity = rt_state_first_capacity(x, s);
     if (s->word)
         return rt_state_start_words(x, v, v->capacity, err);
-    HD_TRY(rt_state_alloc(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_clear_groups(x, v, 0, err));
+    HD_TRY(rt_state_alloc_cleared(x, v, err));
     return rt_state_make_slots(x, v, err);
 }
 
