@@ -8,13 +8,13 @@
 #include "runtime/gpu/gpu_timeline.h"
 
 enum {
-    COMPARED = 1024, /* rows that are put in order by pairs, */
+    COMPARED = 2048, /* rows that are put in order by pairs, */
     COMPARED_TEXT = 256, /* and where their first key is a string */
     ROW_TEXT = 48, /* bytes for each string of a row */
     ROWS_MIN = 256, /* there is room for at least so many, and for so many times as many as are expected, */
     ROWS_TIMES = 4,
     BLOCKS_MIN = 32,
-    BLOCKS_MAX = 256
+    BLOCKS_MAX = 1024
 };
 
 static bool is_next(const struct rt_gpu_exec *x, int state)

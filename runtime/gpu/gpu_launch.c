@@ -188,9 +188,11 @@ static int launch(struct run *r, struct hd_err *err)
                           .param = {[1] = {&run, sizeof run}}};
     struct rt_launched *at = rt_gpu_outcome_last(x);
     HD_TRY(place_words(r, &l, err));
-    HD_TRY(x->d->ops->event(x->d, &at->from, err));
+    bool timed = x->o->kernel_times || x->o->timeline;
+    if (timed)
+        HD_TRY(x->d->ops->event(x->d, &at->from, err));
     int rc = x->d->ops->launch(x->d, r->k->f, &l, err);
-    if (rc == 0)
+    if (rc == 0 && timed)
         rc = x->d->ops->event(x->d, &at->to, err);
     rt_gpu_span_add(x, RT_SPAN_RUN, (int)(r->p - x->spec->pipelines), at->from, at->to);
     r->st->kernel.launches++;

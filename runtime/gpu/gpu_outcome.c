@@ -124,6 +124,7 @@ int rt_gpu_outcomes_times(struct rt_gpu_exec *x, struct hd_err *err)
         double ms = 0;
         if (l->to)
             HD_TRY(x->d->ops->elapsed(x->d, l->from, l->to, &ms, err));
+        l->stats->timed |= l->to != NULL;
         l->stats->kernel_ms += ms;
         free_events(x, l);
     }
