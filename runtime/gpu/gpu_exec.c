@@ -233,6 +233,14 @@ static int give_up(struct rt_gpu_exec *x)
     return -1;
 }
 
+/* Some may have been counted since they were finished. */
+static void read_state_rows(const struct rt_gpu_exec *x)
+{
+    for (int i = 0; i < x->spec->nstates && x->spec->ndevices == 1; i++)
+        if (x->state[i].finished)
+            x->stats->state_rows[i] = rt_gpu_state_rows(&x->state[i]);
+}
+
 /* One action after the other, in an order that the edges allow. */
 static int run_actions(struct team *t, struct hd_err *err)
 {
@@ -245,6 +253,7 @@ static int run_actions(struct team *t, struct hd_err *err)
     if (!x->few.there)
         HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = rt_gpu_outcomes_settle(x, NULL, err);
+    read_state_rows(x);
     if (rc == 0)
         rc = x->d->ops->elapsed(x->d, x->began, ended ? ended : x->few.ended, &x->stats->execute_ms, err);
     if (ended)

@@ -88,6 +88,8 @@ struct rt_gpu_state {
     uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1; where these are rows no power of two */
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
+    uint64_t count_at;             /* not 0: address of their number. The host has not seen it: asked, and nrows where
+                                      they follow from it, are bounds */
     uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
     int64_t bound;                 /* ROWS, bounded: no row that stays is beyond it */
     struct rt_piece snapshot;      /* its contents before the running pipeline, if an earlier one filled it and it
@@ -116,6 +118,9 @@ struct rt_outcome {
 struct rt_launched {
     struct rt_kernel_stats *stats;
     uint64_t heap; /* bytes for the strings that it makes */
+    struct rt_gpu_state *counted; /* whose count_at is in its outcome; NULL: none */
+    const struct rt_gpu_state *source; /* whose count_at was read; NULL: none */
+    uint64_t *source_rows; /* to which its rows are added once they are known */
     rt_event *from, *to; /* NULL: not recorded */
 };
 enum { RT_OUTCOMES = 32 };
@@ -339,6 +344,14 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
 /* ROWS, bounded, partly filled: what its first rows (`most` at most) say of the word that no row is beyond. */
 int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err);
 int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
+/* Whether a launch that brings at most so many rows may fill the state without the host seeing how many: there is room for
+ * all, and nobody has their number for an argument. */
+bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows);
+/* Instead of `full` and `filled`: so many more rows, or (count_at is not 0) at most so many, as the word there says. */
+int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err);
+void rt_gpu_state_counted(struct rt_gpu_state *v, uint64_t rows);
+/* Waits if the host has not seen the number of the state's rows. */
+int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Match bits that a pipeline sets in other states than its sink: kept before it, brought back before it runs again. */

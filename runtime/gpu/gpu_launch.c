@@ -31,6 +31,8 @@ struct run {
     struct rt_pipeline_stats *st;
     int sink;
     uint64_t first, rows; /* of the source: the fragment's */
+    const struct rt_gpu_state *source; /* whose rows the host has not counted, of which rows is a bound; NULL: none */
+    bool late; /* they are told to stats later */
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
@@ -109,6 +111,7 @@ static struct hdd_launch describe(const struct run *r)
 {
     struct hdd_launch l = {.source_rows = r->first + r->rows,
                            .first_row = r->first,
+                           .source_count = r->source ? r->source->count_at : 0,
                            .progress = r->outcome + offsetof(struct rt_outcome, progress),
                            .counters = r->x->counters.address,
                            .profile = r->x->o->profile ? r->zeroed.address : 0,
@@ -140,11 +143,24 @@ static int alloc_memory(struct run *r, struct hd_err *err)
     return r->at.zeroed ? rt_gpu_alloc_zeroed(x, NULL, r->at.zeroed, &r->zeroed, err) : 0;
 }
 
+/* Since then the host may have waited. */
+static void look_at_source(struct run *r)
+{
+    if (r->source && !r->source->count_at) {
+        r->rows = r->source->nrows;
+        r->source = NULL;
+    }
+}
+
 static int clear(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
     HD_TRY(alloc_memory(r, err));
-    HD_TRY(rt_gpu_outcome_take(x, &(struct rt_launched){.stats = &r->st->kernel, .heap = r->heap.n}, &r->outcome, err));
+    struct rt_launched l = {.stats = &r->st->kernel, .heap = r->heap.n, .source_rows = &r->st->source_rows};
+    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, err));
+    look_at_source(r);
+    rt_gpu_outcome_last(x)->source = r->source;
+    r->late |= r->source != NULL;
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
              tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
     if (tile)
@@ -258,13 +274,39 @@ static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strin
     return rt_gpu_span_end(x, span, err);
 }
 
+/* A row of the source gives one of the sink, and both have as many as the host knows of. */
+static bool is_counted(const struct run *r)
+{
+    const struct rt_gpu_state *v = &r->x->state[r->sink];
+    bool gaps = r->p->source == RT_SOURCE_ROWS && r->x->state[r->p->state].sparse;
+    return r->p->all_arrive && !r->source && !gaps && v->before + r->rows <= v->capacity;
+}
+
 /* Nothing can be missing, no row can fail, and nobody asks for a count: the host goes on. What another device reads must be
  * there. */
 static bool is_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
-    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings &&
-           !r->k->unit->may_fail && !rt_state_has_cursor(x->state[r->sink].s);
+    if (x->spec->ndevices > 1 || x->o->profile || r->p->nstreamed || r->k->unit->makes_strings || r->k->unit->may_fail)
+        return false;
+    if (!rt_state_has_cursor(x->state[r->sink].s))
+        return true;
+    return !x->few.last && r->p->nlevels == 1 && (is_counted(r) || rt_gpu_state_may_be_uncounted(x, r->sink, r->rows));
+}
+
+/* The next one may be queued. */
+static int leave_alone(struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    bool counted = is_counted(r);
+    if (!x->queued)
+        x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
+    if (!rt_state_has_cursor(x->state[r->sink].s))
+        return 0;
+    if (!counted)
+        rt_gpu_outcome_last(x)->counted = &x->state[r->sink];
+    return rt_gpu_state_uncounted(x, r->sink, r->rows,
+                                  counted ? 0 : r->outcome + offsetof(struct rt_outcome, sink_cursor), err);
 }
 
 static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd_err *err)
@@ -273,13 +315,11 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
     for (int i = 0; i < MAX_RETRIES; i++) {
         uint64_t needed = 0;
         HD_TRY(launch(r, err));
-        if (is_left_alone(r)) {
-            if (!x->queued)
-                x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
-            return 0;
-        }
+        if (is_left_alone(r))
+            return leave_alone(r, err);
         HD_TRY(rt_gpu_few_queue(x, r->sink, r->outcome, r->heap.n, err));
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
+        look_at_source(r);
         bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
         if (!needed && !strings) {
@@ -292,7 +332,7 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
     HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
 }
 
-static void record_kernel(const struct run *r)
+static void record_kernel(const struct run *r, bool ran)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
     const struct rt_device_info *d = &r->x->d->info;
@@ -303,8 +343,9 @@ static void record_kernel(const struct run *r)
     k->warps_per_block = r->k->unit->threads / HDD_WARP_LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
-    k->runs += r->rows > 0;
-    r->st->source_rows += r->rows;
+    k->runs += ran;
+    if (!r->late)
+        r->st->source_rows += r->rows;
 }
 
 /* A warp's clock, which says how it divided its time, on the device's timer. */
@@ -397,6 +438,11 @@ static int prepare_states(const struct run *r, struct hd_err *err)
     return rt_gpu_span_end(x, span, err);
 }
 
+static bool is_uncounted(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
+{
+    return p->source == RT_SOURCE_ROWS && x->state[p->state].count_at && !x->state[p->state].sparse;
+}
+
 /* Rows that are on the device. */
 static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
@@ -407,6 +453,7 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
                     .k = rt_gpu_code_kernel(x->code, pipeline),
                     .st = &x->stats->pipelines[pipeline],
                     .sink = p->writes[0],
+                    .source = is_uncounted(x, p) ? &x->state[p->state] : NULL,
                     .first = first,
                     .rows = rows};
     memset(&out, 0, sizeof out);
@@ -416,10 +463,11 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
         HD_TRY(alloc_heap(&r, first_heap(&r), err));
-    int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
+    bool some = r.rows > 0;
+    int rc = some ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
-    record_kernel(&r);
-    if (rc == 0 && r.rows > 0)
+    record_kernel(&r, some);
+    if (rc == 0 && some)
         rc = read_profile(&r, err);
     rt_gpu_release(x, &r.zeroed);
     return rc;
@@ -497,9 +545,19 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
     return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
 }
 
+/* The host must know how many rows there are. */
+static bool wants_count(const struct rt_gpu_exec *x, int pipeline, struct rt_fragment f)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    return p->shape == RT_SHAPE_LOOP || f.parts > 1 || x->spec->states[p->writes[0]].bounded ||
+           rt_gpu_code_kernel(x->code, pipeline)->unit->makes_strings;
+}
+
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    if (is_uncounted(x, p) && wants_count(x, pipeline, f))
+        HD_TRY(rt_gpu_state_count(x, &x->state[p->state], err));
     struct rt_source_rows at = rt_source_span(x->spec, p, f, rt_gpu_source_rows(x, p));
     uint64_t rows = at.end - at.begin;
     return x->spec->states[p->writes[0]].bounded ? run_bounded(x, pipeline, at.begin, rows, err)

@@ -58,10 +58,11 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x)
     return &x->outcomes.launched[x->outcomes.used - 1];
 }
 
-/* Kernels poll their abort words, so all of them end soon. */
+/* Kernels poll their abort words, so all of them end soon; the last one is told first, so that none reads what an earlier
+ * one has left half-written. */
 static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    for (int i = x->outcomes.settled; i < x->outcomes.used; i++)
+    for (int i = x->outcomes.used; i-- > x->outcomes.settled;)
         HD_TRY(x->d->ops->poke(x->d, slot_at(x, i) + offsetof(struct rt_outcome, progress.abort), 1, err));
     return 0;
 }
@@ -142,6 +143,10 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
         bool strings = o.string_cursor > l->heap; /* whatever failed, strings were missing */
         if (rc == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
             rc = failed_row(x, &o.progress, err);
+        if (l->counted)
+            rt_gpu_state_counted(l->counted, o.sink_cursor);
+        if (l->source)
+            *l->source_rows += rt_gpu_state_rows(l->source);
         l->stats->donations += o.progress.donations;
         if (last)
             *last = o;

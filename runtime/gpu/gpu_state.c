@@ -210,6 +210,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
 {
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
+    HD_TRY(rt_gpu_state_count(x, v, err));
     HD_TRY(rt_state_compact_words(x, v, err));
     v->before = v->asked;
     if (v->started && (reruns || rt_state_filling(v->s->kind) == RT_KEYED))
@@ -230,6 +231,46 @@ void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, 
                                    .cursor = cursor,
                                    .slots = v->slots_at.address,
                                    .mask = v->mask};
+}
+
+/* ---- rows that the host has not counted ---------------------------------------------------- */
+
+/* Kernels have it among their arguments. */
+static bool is_asked_for(const struct rt_gpu_exec *x, int state)
+{
+    for (int i = 0; i < x->spec->nargs; i++)
+        if (x->spec->args[i].kind == RT_ARG_STATE_NROWS && x->spec->args[i].state == state)
+            return true;
+    return false;
+}
+
+bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    if ((v->s->kind != RT_STATE_ROWS && v->s->kind != RT_STATE_AGG_HASH) || v->s->bounded || is_asked_for(x, state))
+        return false;
+    return v->before + rows <= (v->s->word ? v->mask - v->mask / 8 : v->capacity);
+}
+
+int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    v->asked = v->before + rows;
+    v->count_at = count_at;
+    return rt_gpu_state_filled(x, state, err);
+}
+
+void rt_gpu_state_counted(struct rt_gpu_state *v, uint64_t rows)
+{
+    v->count_at = 0;
+    v->asked = rows;
+    if (v->finished && !v->sparse)
+        v->nrows = rows;
+}
+
+int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    return v->count_at ? rt_gpu_outcomes_settle(x, NULL, err) : 0;
 }
 
 /* ---- overflow ---------------------------------------------------------------------------- */
@@ -319,8 +360,10 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     rt_gpu_release(x, &v->slots_at);
-    if (v->sparse && !rt_state_words_stay(v))
+    if (v->sparse && !rt_state_words_stay(v)) {
+        HD_TRY(rt_gpu_state_count(x, v, err));
         HD_TRY(rt_state_compact_words(x, v, err));
+    }
     v->rows = v->rows_at.address;
     if (rt_state_has_cursor(v->s))
         v->nrows = v->sparse ? v->capacity : v->asked;
@@ -396,6 +439,15 @@ static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, 
     return rt_state_alloc_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
+/* Some other thing is done with the rows than to leave them where they are. */
+static bool wants_count(const struct rt_state *s)
+{
+    for (int i = 0; i < s->nfinish; i++)
+        if (s->finish[i] != RT_FINISH_COMPACT && s->finish[i] != RT_FINISH_MERGE && s->finish[i] != RT_FINISH_MATCHES)
+            return true;
+    return false;
+}
+
 /* A kernel over fewer rows takes well below a millisecond, and so does all of their finish below 0.1 s. */
 enum { WATCHED_ROWS = 1 << 26 };
 
@@ -409,6 +461,8 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
         HD_TRY(rt_gpu_state_start(x, state, false, err));
+    if (wants_count(v->s))
+        HD_TRY(rt_gpu_state_count(x, v, err));
     if (v->overflowed) /* what was projected is known now */
         rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
     bool there = x->few.there && state == x->spec->result_state;
