@@ -61,7 +61,7 @@ static int launch(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd
     p->text = p->to + f->text;
     p->text_room = f->text_room;
     uint64_t blocks = HD_MAX((uint64_t)BLOCKS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
-    p->blocks = (uint32_t)HD_MIN(HD_MIN(blocks, (uint64_t)BLOCKS_MAX), f->max);
+    p->blocks = rt_finish_blocks(x, HD_MIN(HD_MIN(blocks, (uint64_t)BLOCKS_MAX), f->max), 1);
     return rt_finish_launch(x, "finish_few", "hdd_few_rows", p->blocks, p, err);
 }
 

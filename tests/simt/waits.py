@@ -18,7 +18,7 @@ MOST = {
     1: (3, 3, 1),  # groups by index, then few rows in order
     5: (3, 7, 1),  # six pipelines one behind the other
     6: (3, 2, 1),  # a row as it is
-    9: (3, 9, 3),  # rows that others read
+    9: (3, 9, 2),  # rows that others read
     11: (3, 8, 1),  # rows of groups that are slots, a scalar subquery
     15: (3, 7, 1),  # a shared subplan
     18: (3, 2, 1),  # an order with a limit
@@ -34,9 +34,9 @@ def main():
     args = p.parse_args()
     wrong = 0
     for query, most in MOST.items():
-        command = [args.query, args.plans / f"q{query:02d}.json", "--db", args.db, "--stats", "--pooled"]
+        command = [args.query, args.plans / f"q{query:02d}.json", "--db", args.db, "--stats", "--pooled", "--seeds", "2"]
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-        told = re.search(r"seed \d+: (\d+) launches, .* (\d+) waits, (\d+) clears", done.stderr)
+        told = re.search(r"seed 1: (\d+) launches, .* (\d+) waits, (\d+) clears", done.stderr)
         if done.returncode != 0 or not told:
             sys.exit(f"q{query}: {done.stderr}")
         launches, waits, clears = map(int, told.groups())
