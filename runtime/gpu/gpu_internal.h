@@ -349,7 +349,6 @@ int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
 bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows);
 /* Instead of `full` and `filled`: so many more rows, or (count_at is not 0) at most so many, as the word there says. */
 int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err);
-void rt_gpu_state_counted(struct rt_gpu_state *v, uint64_t rows);
 /* Waits if the host has not seen the number of the state's rows. */
 int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);

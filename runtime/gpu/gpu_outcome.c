@@ -132,6 +132,15 @@ int rt_gpu_outcomes_times(struct rt_gpu_exec *x, struct hd_err *err)
     return 0;
 }
 
+/* The number of rows that was on the device alone. */
+static void count(struct rt_gpu_state *v, uint64_t rows)
+{
+    v->count_at = 0;
+    v->asked = rows;
+    if (v->finished && !v->sparse)
+        v->nrows = rows;
+}
+
 /* Of the launches since the last time. */
 static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome *last, struct hd_err *err)
 {
@@ -144,7 +153,7 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
         if (rc == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
             rc = failed_row(x, &o.progress, err);
         if (l->counted)
-            rt_gpu_state_counted(l->counted, o.sink_cursor);
+            count(l->counted, o.sink_cursor);
         if (l->source)
             *l->source_rows += rt_gpu_state_rows(l->source);
         l->stats->donations += o.progress.donations;

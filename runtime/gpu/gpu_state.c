@@ -260,14 +260,6 @@ int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint
     return rt_gpu_state_filled(x, state, err);
 }
 
-void rt_gpu_state_counted(struct rt_gpu_state *v, uint64_t rows)
-{
-    v->count_at = 0;
-    v->asked = rows;
-    if (v->finished && !v->sparse)
-        v->nrows = rows;
-}
-
 int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
 {
     return v->count_at ? rt_gpu_outcomes_settle(x, NULL, err) : 0;
