@@ -27,7 +27,8 @@ HDD_DEVICE void hdd_few_strings(const hdd_few_args &p, hdd_few_shared &shared, c
         shared.text = hdd_atomic_add(hdd_at<u64>(p.bytes), bytes);
     hdd_block_sync(); // the row's words are there, too
     u64 at = shared.text;
-    for (u32 k = 0; k < p.strings.n && at + bytes <= p.text_room; k++) {
+    const bool fits = at + bytes <= p.text_room; // all strings of the row or none
+    for (u32 k = 0; fits && k < p.strings.n; k++) {
         if (!hdd_field_valid(key[k], row))
             continue;
         const hdd_string t = hdd_field_string(row, key[k].offset);
