@@ -45,11 +45,12 @@ struct hdd_scan {
         return pending + (u64)(tile_end - tile) * HDD_TILE;
     }
 
-    // Only this tile, of whose rows' children the warp has a part.
+    // Only this tile, of whose rows' children the warp has a part. Whole warp; where the query stops the kernel that makes the
+    // rows may have left some unwritten, so that not even the first tile is read.
     HDD_MEMBER void restrict_to(const hdd_run &run, u32 its_tile)
     {
         tile = its_tile;
-        tile_end = tile + ((u64)tile * HDD_TILE < run.rows());
+        tile_end = tile + (!hdd_any(run.aborted()) && (u64)tile * HDD_TILE < run.rows());
         exhausted = true;
     }
 

@@ -90,14 +90,16 @@ struct rt_gpu_state {
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
     uint64_t count_at;             /* not 0: address of their number. The host has not seen it: asked, and nrows where
                                       they follow from it, are bounds */
-    uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
-    int64_t bound;                 /* ROWS, bounded: no row that stays is beyond it */
-    struct rt_piece snapshot;      /* its contents before the running pipeline, if an earlier one filled it and it
+    bool left_alone; /* a launch that fills it was left alone: until the host waits, and finds that it was not
+                                      cancelled, rows may be missing, and only kernels that look at an abort word may read them */
+    uint64_t before; /* rows appended by earlier pipelines: a retry starts again from here */
+    int64_t bound; /* ROWS, bounded: no row that stays is beyond it */
+    struct rt_piece snapshot; /* its contents before the running pipeline, if an earlier one filled it and it
                                       is not appended to */
-    struct rt_piece marked;        /* its match bits before the running pipeline */
+    struct rt_piece marked; /* its match bits before the running pipeline */
     bool started, finished;
-    bool sparse;                   /* rows are slots: groups and free rows; else the groups are the first rows */
-    bool overflowed;               /* its pipelines ran again for more room */
+    bool sparse; /* rows are slots: groups and free rows; else the groups are the first rows */
+    bool overflowed; /* its pipelines ran again for more room */
 };
 
 /* Rows of a finished state, but for those that are free. */

@@ -257,6 +257,7 @@ int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint
     struct rt_gpu_state *v = &x->state[state];
     v->asked = v->before + rows;
     v->count_at = count_at;
+    v->left_alone = true;
     return rt_gpu_state_filled(x, state, err);
 }
 
@@ -431,13 +432,29 @@ static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, 
     return rt_state_alloc_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
-/* Some other thing is done with the rows than to leave them where they are. */
-static bool wants_count(const struct rt_state *s)
+/* What a finish does with rows that launches were left alone with: nothing, or it needs their number, or its kernels read
+ * them, which would not know that a cancelled launch has left some unwritten. */
+enum needs { NEEDS_NOTHING, NEEDS_COUNT, NEEDS_ROWS };
+
+static enum needs needs_of(const struct rt_state *s)
 {
-    for (int i = 0; i < s->nfinish; i++)
-        if (s->finish[i] != RT_FINISH_COMPACT && s->finish[i] != RT_FINISH_MERGE && s->finish[i] != RT_FINISH_MATCHES)
-            return true;
-    return false;
+    enum needs n = NEEDS_NOTHING;
+    for (int i = 0; i < s->nfinish; i++) {
+        enum rt_finish_op f = s->finish[i];
+        if (f == RT_FINISH_SINGLE || f == RT_FINISH_LIMIT)
+            n = HD_MAX(n, NEEDS_COUNT);
+        else if (f != RT_FINISH_COMPACT && f != RT_FINISH_MERGE && f != RT_FINISH_MATCHES)
+            n = NEEDS_ROWS;
+    }
+    return n;
+}
+
+static int settle_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    enum needs n = needs_of(v->s);
+    if (n == NEEDS_COUNT)
+        return rt_gpu_state_count(x, v, err);
+    return n == NEEDS_ROWS && v->left_alone ? rt_gpu_outcomes_settle(x, NULL, err) : 0;
 }
 
 /* A kernel over fewer rows takes well below a millisecond, and so does all of their finish below 0.1 s. */
@@ -453,8 +470,7 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
         HD_TRY(rt_gpu_state_start(x, state, false, err));
-    if (wants_count(v->s))
-        HD_TRY(rt_gpu_state_count(x, v, err));
+    HD_TRY(settle_rows(x, v, err));
     if (v->overflowed) /* what was projected is known now */
         rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
     bool there = x->few.there && state == x->spec->result_state;

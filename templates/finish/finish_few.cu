@@ -46,7 +46,8 @@ HDD_KERNEL(hdd_few_rows)(HDD_PARAMETER(hdd_few_args, p))
     HDD_SHARED(hdd_few_shared, shared);
     const u64 asked = *hdd_at<const u64>(p.count), n = asked < p.capacity ? asked : p.capacity;
     const u64 left = n > p.skip ? n - p.skip : 0;
-    if (*hdd_at<const u32>(p.abort) || *hdd_at<const u64>(p.made) > p.heap || n > p.max || (left < p.wanted ? left : p.wanted) > p.room)
+    if (*hdd_at<const u32>(p.abort) || *hdd_at<const u64>(p.made) > p.heap || n > p.max ||
+        (left < p.wanted ? left : p.wanted) > p.room)
         return;
     for (u32 i = hdd_block(); i < (u32)n; i += p.blocks) {
         const u8 *const row = hdd_at<const u8>(p.rows + (u64)i * p.keys.stride);
