@@ -303,6 +303,7 @@ int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
                           struct hd_err *err); /* of launches that were settled, into their stats */
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
 /* What lies behind the last slot, up to RT_FEW_BYTES, on the device, and where it will be on the host. */
+bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x); /* there is room for it */
 uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x);
 unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/exec/failure_text.h"
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_state.h"
 
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
@@ -28,6 +28,18 @@ unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x)
 /* All slots, and a result of few rows. */
 enum { ROOM = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
 
+/* Where memory is scarce, there is none for a result of few rows. */
+static bool wants_few(const struct rt_gpu_exec *x)
+{
+    enum { SHARE = 64 };
+    return rt_result_may_be_few(x->spec) && rt_gpu_limit(x) / SHARE >= RT_FEW_BYTES;
+}
+
+bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x)
+{
+    return x->outcomes.slots.n == ROOM;
+}
+
 /* Slots that are as they were when nothing was launched. */
 static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
 {
@@ -45,7 +57,7 @@ int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint
     if (!x->g->landing)
         HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, ROOM, &o->slots, err));
+        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : RT_OUTCOMES * SLOT, &o->slots, err));
     if (o->used == RT_OUTCOMES || o->overwritten)
         HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
