@@ -169,6 +169,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .peers = c->peers,
                                    .profile = c->counts,
                                    .timeline = s->profile,
+                                   .kernel_times = secure_getenv("HEDDLE_KERNEL_TIMES") != NULL,
                                    .room = p->room,
                                    .threads = s->threads,
                                    .thread_pool = s->engine->thread_pool,
@@ -309,8 +310,10 @@ static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, 
 static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
 {
     const struct rt_kernel_stats *k = &s->timed.stats.pipelines[i].kernel;
-    hd_strbuf_addf(b, ",\"gpu\":{\"kernel_ms\":%.4f,\"retries\":%d,\"balance\":\"%s\"", k->kernel_ms,
-                   k->launches - k->runs, rt_balance_name(k->balance));
+    hd_strbuf_addf(b, ",\"gpu\":{\"retries\":%d,\"balance\":\"%s\"", k->launches - k->runs,
+                   rt_balance_name(k->balance));
+    if (k->timed)
+        hd_strbuf_addf(b, ",\"kernel_ms\":%.4f", k->kernel_ms);
     hd_strbuf_addf(b,
                    ",\"registers\":%d,\"local_bytes\":%u,\"shared_bytes\":%u,\"blocks\":%d,"
                    "\"warps_per_block\":%d,\"occupancy\":%.3f,\"donations\":%llu",

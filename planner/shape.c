@@ -198,6 +198,7 @@ static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, co
     struct rt_pipeline *r = p->spec;
     bool nested = r->shape == RT_SHAPE_NIFS;
     int first = nested ? p->levels[p->nlevels - 1].first_step : p->gpu_tile.steps;
+    r->all_arrive = p->nlevels == 1 && st->kind == RT_STATE_ROWS && all_arrive(p, exprs, st, 0);
     r->row_for_row =
         r->ordered && !nested && shares_nothing(r) && st->kind == RT_STATE_ROWS && all_arrive(p, exprs, st, 0);
     p->gpu.places_ahead = !r->row_for_row && !(nested && r->ordered) && shares_nothing(r) && !p->framed &&

@@ -476,6 +476,7 @@ struct rt_pipeline {
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
     bool ordered; /* rows leave in the order of the source */
+    bool all_arrive; /* each row of the source gives one of ROWS */
     bool row_for_row; /* but on a GPU by all warps: a row of the source gives the row with its number */
     int nwrites; /* states that it changes: its sink's first, then those whose match bits it sets */
     int *writes;

@@ -101,6 +101,9 @@ struct hdd_warp_profile {
 struct hdd_launch {
     hdd_u64 source_rows; // rows, indexes or codes of the source: the end of the launch's part of them,
     hdd_u64 first_row;   // and its begin; progress.next_tile says the same, but for loops over pairs
+    hdd_u64
+        source_count; // not 0: address of the number of rows of the source, which the host knows no more of than that
+                          // they are not more than source_rows. Not for loops over pairs
     hdd_u64 progress;    // address of struct hdd_progress
     hdd_u64 counters;    // copies of the profile counters (templates/abi.h), 64 bits each, zeroed: warps add
                          // to one each, because additions to one place come one after the other

@@ -42,8 +42,7 @@ struct hdd_run {
     const hdd_launch &launch;
     hdd_progress *progress;
 
-    HDD_MEMBER explicit hdd_run(const hdd_launch &l)
-        : launch(l), progress(reinterpret_cast<hdd_progress *>(l.progress))
+    HDD_MEMBER explicit hdd_run(const hdd_launch &l) : launch(l), progress(reinterpret_cast<hdd_progress *>(l.progress))
     {
     }
 
@@ -57,6 +56,13 @@ struct hdd_run {
     HDD_MEMBER u32 part() const
     {
         return launch.parts ? warp() % launch.parts : 0;
+    }
+
+    // The end of the launch's part of the source.
+    HDD_MEMBER u64 rows() const
+    {
+        const u64 rows = launch.source_count ? *reinterpret_cast<const u64 *>(launch.source_count) : ~(u64)0;
+        return rows < launch.source_rows ? rows : launch.source_rows;
     }
 
     HDD_MEMBER bool aborted() const

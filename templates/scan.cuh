@@ -45,11 +45,12 @@ struct hdd_scan {
         return pending + (u64)(tile_end - tile) * HDD_TILE;
     }
 
-    // Only this tile, of whose rows' children the warp has a part.
+    // Only this tile, of whose rows' children the warp has a part. Whole warp; where the query stops the kernel that makes the
+    // rows may have left some unwritten, so that not even the first tile is read.
     HDD_MEMBER void restrict_to(const hdd_run &run, u32 its_tile)
     {
         tile = its_tile;
-        tile_end = tile + ((u64)tile * HDD_TILE < run.launch.source_rows);
+        tile_end = tile + (!hdd_any(run.aborted()) && (u64)tile * HDD_TILE < run.rows());
         exhausted = true;
     }
 
@@ -150,7 +151,7 @@ struct hdd_scan {
   private:
     HDD_MEMBER bool claim_tiles(const hdd_run &run)
     {
-        const u32 tiles = (u32)((run.launch.source_rows + HDD_TILE - 1) / HDD_TILE);
+        const u32 tiles = (u32)((run.rows() + HDD_TILE - 1) / HDD_TILE);
         u32 at = 0;
         bool stopped = false;
         if (exhausted)
@@ -171,7 +172,7 @@ struct hdd_scan {
     template <class Pipeline> HDD_MEMBER void read_tile(Pipeline &p)
     {
         first = tile++ * HDD_TILE;
-        const u64 rows = p.run.launch.source_rows;
+        const u64 rows = p.run.rows();
         const u32 n = hdd_tile_rows(first, rows);
         alive = p.tile(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
         if (Pipeline::tile_steps > 0)

@@ -27,7 +27,7 @@ template <class Pipeline> HDD_DEVICE bool hdd_visit_scan(Pipeline &p)
 // The rows of a tile that none was filtered from: there is nothing to line up.
 template <class Pipeline> HDD_DEVICE void hdd_visit_tile(Pipeline &p, u32 first)
 {
-    const u64 left = p.run.launch.source_rows - first;
+    const u64 left = p.run.rows() - first;
     const u32 n = left < HDD_TILE ? (u32)left : HDD_TILE;
     HDD_NO_UNROLL
     for (u32 at = 0; at < n; at += HDD_LANES) {
@@ -68,8 +68,8 @@ template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)
     u32 first;
     hdd_profile_begin(p.run);
     while (p.scan.pop_tile(p.run, first)) {
-        const u32 n = hdd_tile_rows(first, p.run.launch.source_rows);
-        hdd_count_tile(p.run, Pipeline::levels, p.run.launch.source_rows - first);
+        const u32 n = hdd_tile_rows(first, p.run.rows());
+        hdd_count_tile(p.run, Pipeline::levels, p.run.rows() - first);
         p.rows(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
     }
     hdd_profile_end(p.run);

@@ -22,6 +22,7 @@ struct rt_kernel_stats {
     uint32_t local_bytes, shared_bytes; /* per thread: spills and stack; per block */
     int blocks, warps_per_block;
     double occupancy; /* resident warps of those that a multiprocessor can hold */
+    bool timed;
     double kernel_ms; /* by the device's clock, all launches */
     uint64_t chunks, streamed_bytes; /* of the source, that came from the host while it ran */
     enum rt_balance balance;

@@ -92,6 +92,9 @@ struct rt_gpu_run_options {
                                         devices in one order */
     bool profile; /* the code counts rows and what warps do */
     bool timeline; /* stats has spans and the time of each finish, by events around them */
+    bool
+        kernel_times; /* likewise the time of each kernel, as it has with a timeline: two events, which take a host as long as
+                          a launch */
     int threads; /* of the host, for verifying checksums */
     struct rt_thread_pool *thread_pool;
     uint64_t memory_limit; /* of this execution's states; 0: none but the device's */

@@ -29,10 +29,20 @@ static int blame(const struct rt_gpu_exec *x, const char *path, struct hd_err *e
     return rc;
 }
 
+/* What is left is that the result is finished. */
+static bool is_last(const struct rt_spec *s, const struct rt_action *a)
+{
+    const struct rt_action *end = s->actions + s->nactions;
+    for (a++; a < end && a->kind == RT_FREE; a++)
+        ;
+    return a < end && a->kind == RT_FINISH && a->index == s->result_state;
+}
+
 static int run_pipeline(struct rt_gpu_exec *x, const struct rt_action *a, struct hd_err *err)
 {
     struct rt_pipeline_stats *st = &x->stats->pipelines[a->index];
     double start = rt_gpu_now_ms();
+    x->few.last = is_last(x->spec, a);
     int rc = rt_gpu_pipeline_run(x, a->index, a->fragment, err);
     if (a->fragment.part == 0)
         st->start_ms = start - x->began_ms;
@@ -43,8 +53,9 @@ static int run_pipeline(struct rt_gpu_exec *x, const struct rt_action *a, struct
 static int finish(struct rt_gpu_exec *x, int i, struct hd_err *err)
 {
     double start = rt_gpu_now_ms();
-    struct rt_gpu_span *span;
-    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_FINISH, i, &span, err));
+    struct rt_gpu_span *span = NULL;
+    if (!x->few.there)
+        HD_TRY(rt_gpu_span_begin(x, RT_SPAN_FINISH, i, &span, err));
     int rc = rt_gpu_state_finish(x, i, err);
     if (rc == 0)
         rc = rt_gpu_span_end(x, span, err);
@@ -222,6 +233,14 @@ static int give_up(struct rt_gpu_exec *x)
     return -1;
 }
 
+/* Some may have been counted since they were finished. */
+static void read_state_rows(const struct rt_gpu_exec *x)
+{
+    for (int i = 0; i < x->spec->nstates && x->spec->ndevices == 1; i++)
+        if (x->state[i].finished)
+            x->stats->state_rows[i] = rt_gpu_state_rows(&x->state[i]);
+}
+
 /* One action after the other, in an order that the edges allow. */
 static int run_actions(struct team *t, struct hd_err *err)
 {
@@ -231,11 +250,14 @@ static int run_actions(struct team *t, struct hd_err *err)
     for (int i = 0; i < t->spec->nactions; i++)
         if (run_action(t, &t->spec->actions[i], err) != 0)
             return give_up(x);
-    HD_TRY(x->d->ops->event(x->d, &ended, err));
+    if (!x->few.there)
+        HD_TRY(x->d->ops->event(x->d, &ended, err));
     int rc = rt_gpu_outcomes_settle(x, NULL, err);
+    read_state_rows(x);
     if (rc == 0)
-        rc = x->d->ops->elapsed(x->d, x->began, ended, &x->stats->execute_ms, err);
-    x->d->ops->event_free(x->d, ended);
+        rc = x->d->ops->elapsed(x->d, x->began, ended ? ended : x->few.ended, &x->stats->execute_ms, err);
+    if (ended)
+        x->d->ops->event_free(x->d, ended);
     for (int d = 0; d < t->n && rc == 0; d++)
         rc = read_times(&t->x[d], err);
     if (rc == 0)
@@ -260,6 +282,7 @@ static void release(struct rt_gpu_exec *x)
 {
     for (int i = 0; i < x->spec->nstates; i++)
         rt_gpu_state_free(x, i);
+    rt_gpu_few_release(x);
     rt_gpu_outcomes_release(x);
     rt_gpu_release(x, &x->constants);
     rt_gpu_release(x, &x->scratch);
@@ -268,6 +291,7 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_release(x, &x->far_words);
     for (struct rt_gpu_strings *t = x->strings; t; t = t->next)
         rt_gpu_release(x, &t->piece);
+    rt_gpu_zeros_release(x);
     rt_gpu_spans_free(x);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);
@@ -298,6 +322,7 @@ static int prepare(struct team *t)
         for (int i = 0; i < t->spec->nstates; i++)
             x->state[i].s = &t->spec->states[i];
         x->limit = x->o->memory_limit;
+        x->zeros.on = true;
         x->first_rows = x->o->first_rows;
         rt_state_recall_room(x);
     }

@@ -85,7 +85,7 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
 {
     size_t bytes = (size_t)n * sizeof *from;
     *k = (struct hdd_keys){.n = (hdd_u32)n, .stride = (hdd_u32)s->stride};
-    *more = (struct rt_piece){0, 0};
+    *more = (struct rt_piece){0};
     if (n <= HDD_INLINE_KEYS) {
         if (n)
             memcpy(k->key, from, bytes);

@@ -59,14 +59,37 @@ bool rt_rows_are_keys(const struct rt_state *s, bool *nullable)
  * one in the middle of an execution waits longer than another source takes that is compiled beside the others. */
 enum { MISTAKEN = 100 };
 
+/* More that are expected are hardly few. */
+enum { FEW_EXPECTED = 1 << 14 };
+
+static bool is_finished_by_few(const struct rt_state *s)
+{
+    for (int i = 0; i < s->nfinish; i++)
+        if (s->finish[i] != RT_FINISH_COMPACT && s->finish[i] != RT_FINISH_SORT && s->finish[i] != RT_FINISH_LIMIT)
+            return false;
+    return s->kind == RT_STATE_ROWS;
+}
+
+bool rt_result_may_be_few(const struct rt_spec *spec)
+{
+    if (spec->ndevices > 1 || !is_finished_by_few(&spec->states[spec->result_state]) ||
+        expected(spec, spec->result_state) > FEW_EXPECTED)
+        return false;
+    for (int i = 0; i < spec->npipelines; i++)
+        if (spec->pipelines[i].writes[0] == spec->result_state && spec->pipelines[i].nstreamed)
+            return false;
+    return true;
+}
+
 struct needs {
-    bool merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search, frames,
-        frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
+    bool few, merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search,
+        frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
 /* X(need, module) */
 #define FIXED_MODULES(X) \
+    X(n.few, "finish_few") \
     X(n.radix, "finish_radix") \
     X(n.select, "finish_select") \
     X(n.sort, "finish_sort") \
@@ -227,8 +250,10 @@ uint64_t rt_index_counters(const struct rt_device_info *info)
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
                          const char *names[RT_FIXED_MAX])
 {
-    struct needs n = {.string = has_strings(&spec->states[spec->result_state]), .merge = spec->ndevices > 1};
+    const struct rt_state *result = &spec->states[spec->result_state];
+    struct needs n = {.string = has_strings(result), .merge = spec->ndevices > 1};
     int k = 0;
+    n.few = rt_result_may_be_few(spec) && (n.string || result->nsort);
     n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE / MISTAKEN);
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, &spec->states[i], expected(spec, i), info);
@@ -236,6 +261,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
         add_state(&n, &spec->states[i], 0, info);
         add_state(&n, &spec->states[i], HUGE_VAL, info);
     }
+    n.string &= any_rows || !n.few;
     const bool needed[] = {
 #define X(need, name) need,
         FIXED_MODULES(X)

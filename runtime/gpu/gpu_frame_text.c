@@ -63,7 +63,7 @@ static int finish_field(struct rt_gpu_exec *x, struct rt_gpu_state *v, int field
 {
     const struct rt_state *s = v->s;
     struct texts t = {.x = x, .v = v, .frame = s->fields[field].frame, .err = err};
-    struct rt_piece memory = {0, 0};
+    struct rt_piece memory = {0};
     const uint64_t rows = hd_align_up(v->nrows + 1, 2);
     t.p.f = rt_frames_args(v, field);
     t.p.f.x = rt_key_of_field(&s->fields[t.frame->x]);

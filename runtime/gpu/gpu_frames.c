@@ -81,7 +81,7 @@ static int finish_field(struct rt_gpu_exec *x, struct rt_gpu_state *v, int field
     const struct rt_field *f = &s->fields[field];
     const struct rt_frame *frame = f->frame;
     bool of_fields = rt_merge_is_of_fields(s->merge[field]);
-    struct rt_piece memory = {0, 0};
+    struct rt_piece memory = {0};
     struct hdd_frames_args p = rt_frames_args(v, field);
     if (of_fields) {
         p.x = rt_key_of_field(&s->fields[frame->x]);

@@ -22,7 +22,7 @@ int rt_gpu_exchange_bring(const struct rt_gpu_exchange *e, uint64_t from, size_t
 int rt_gpu_exchange_or(const struct rt_gpu_exchange *e, const struct rt_piece *to, const struct rt_piece *from,
                        struct hd_err *err)
 {
-    struct rt_piece copy = {0, 0};
+    struct rt_piece copy = {0};
     if (!from->address)
         return 0;
     int rc = rt_gpu_exchange_bring(e, from->address, from->n, &copy, err);

@@ -58,7 +58,7 @@ int rt_gpu_finish_csr(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_e
     const struct rt_state *s = v->s;
     size_t bytes = (size_t)(s->range + 1) * sizeof(uint64_t);
     struct rt_radix order = {.n = 0};
-    struct rt_piece scratch = {0, 0};
+    struct rt_piece scratch = {0};
     HD_ASSERT(s->range < UINT32_MAX);
     if (v->nrows == 0)
         return rt_state_alloc_zeroed(x, s, bytes, &v->offsets_at, err);

@@ -22,6 +22,7 @@
  *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
  *                  (kernels: templates/finish)
  *   gpu_exchange.c states between devices
+ *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
  *   gpu_result.c   the rows of the result state as host rows
  */
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
@@ -38,6 +39,7 @@
 struct rt_piece {
     uint64_t address;
     size_t n;
+    bool part; /* of memory that was cleared at once (gpu_memory.c), with which it goes */
 };
 
 /* ---- what is kept between executions (gpu.c) ------------------------------------------- */
@@ -86,14 +88,18 @@ struct rt_gpu_state {
     uint64_t mask;                 /* HASH (finished), AGG_HASH: slots - 1; where these are rows no power of two */
     uint64_t *field, *valid;       /* DIRECT: addresses of the arrays, per field; 0 none */
     uint64_t asked;                /* rows there are while filling, as rt_gpu_state_full found */
-    uint64_t before;               /* rows appended by earlier pipelines: a retry starts again from here */
-    int64_t bound;                 /* ROWS, bounded: no row that stays is beyond it */
-    struct rt_piece snapshot;      /* its contents before the running pipeline, if an earlier one filled it and it
+    uint64_t count_at;             /* not 0: address of their number. The host has not seen it: asked, and nrows where
+                                      they follow from it, are bounds */
+    bool left_alone; /* a launch that fills it was left alone: until the host waits, and finds that it was not
+                                      cancelled, rows may be missing, and only kernels that look at an abort word may read them */
+    uint64_t before; /* rows appended by earlier pipelines: a retry starts again from here */
+    int64_t bound; /* ROWS, bounded: no row that stays is beyond it */
+    struct rt_piece snapshot; /* its contents before the running pipeline, if an earlier one filled it and it
                                       is not appended to */
-    struct rt_piece marked;        /* its match bits before the running pipeline */
+    struct rt_piece marked; /* its match bits before the running pipeline */
     bool started, finished;
-    bool sparse;                   /* rows are slots: groups and free rows; else the groups are the first rows */
-    bool overflowed;               /* its pipelines ran again for more room */
+    bool sparse; /* rows are slots: groups and free rows; else the groups are the first rows */
+    bool overflowed; /* its pipelines ran again for more room */
 };
 
 /* Rows of a finished state, but for those that are free. */
@@ -107,21 +113,51 @@ struct rt_outcome {
     struct hdd_progress progress;
     uint64_t apart[16], string_cursor;
     uint64_t more_apart[16], sink_cursor;
+    uint64_t text_bytes; /* of a result of few rows: bytes of its strings */
 };
 
 /* A launch whose outcome the host has not seen, or not always. */
 struct rt_launched {
     struct rt_kernel_stats *stats;
     uint64_t heap; /* bytes for the strings that it makes */
+    struct rt_gpu_state *counted; /* whose count_at is in its outcome; NULL: none */
+    const struct rt_gpu_state *source; /* whose count_at was read; NULL: none */
+    uint64_t *source_rows; /* to which its rows are added once they are known */
     rt_event *from, *to; /* NULL: not recorded */
 };
 enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
-    struct rt_piece slots;
+    struct rt_piece slots; /* and behind the last one that is used, a result of few rows */
+    bool overwritten; /* slots that are not used, by such a result */
     int used, settled,
         timed; /* slots of launches, in their order; of those that the host has waited for; of those whose
                                  time it has asked for */
     struct rt_launched launched[RT_OUTCOMES];
+};
+
+/* A result of few rows, behind the outcomes of launches (gpu_few.c). */
+enum { RT_FEW_BYTES = 1 << 16 };
+struct rt_gpu_few {
+    bool last; /* the launch that comes is the last one before the result's finish */
+    bool queued; /* behind the last launch, if its outcome is what is hoped for, */
+    bool there; /* and it was: */
+    uint64_t n, text_bytes; /* rows, bytes of their strings */
+    uint64_t max, room; /* rows there may be, rows there is room for once limit and offset have had their say */
+    uint64_t text, text_room; /* where strings begin, behind rows; bytes for them */
+    size_t bytes; /* of all, behind the outcomes */
+    const unsigned char *landed; /* on the host */
+    rt_event *ended;
+    struct rt_piece more[2];
+};
+
+/* Memory of an execution that is cleared at once, before anybody asks for it, and given away in parts: clearing a part by
+ * itself takes longer than what most parts are for. */
+enum { RT_ZEROS_MAX = 4 };
+struct rt_gpu_zeros {
+    bool on;
+    int n;
+    struct rt_piece at[RT_ZEROS_MAX];
+    size_t used; /* of the last one */
 };
 
 /* A program on one device. */
@@ -142,8 +178,10 @@ struct rt_gpu_exec {
     struct rt_exec_stats *stats;
     uint64_t *words; /* the args vector */
     struct rt_piece constants; /* strings, sets and patterns of the args vector */
+    struct rt_gpu_zeros zeros;
     struct rt_gpu_outcomes outcomes;
-    struct rt_piece scratch; /* what a launch needs besides, cleared before each */
+    struct rt_gpu_few few;
+    struct rt_piece scratch; /* what a launch needs besides, whatever is in it */
     struct rt_piece counters;
     struct rt_piece chunks; /* of pipelines that stream */
     struct rt_gpu_stream *stream; /* what the running pipeline streams; NULL: nothing */
@@ -166,11 +204,16 @@ void rt_gpu_pool_clear(struct rt_gpu_pool *p); /* gives kept pieces back to the 
 bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out);
 void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece);
 uint64_t rt_gpu_pool_budget(const struct rt_gpu_pool *p);
+bool rt_gpu_pool_is_direct(const struct rt_gpu_pool *p); /* every piece is an allocation of the device's own */
 
 /* gpu_memory.c: for an execution; columns that it does not read make room. RESOURCE error names the state's
  * path (NULL: none). */
 int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err);
+/* The same, n > 0, of zeros. */
+int rt_gpu_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                        struct hd_err *err);
 void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p); /* empties p */
+void rt_gpu_zeros_release(struct rt_gpu_exec *x); /* of which nothing is in use */
 /* Bytes that the execution may take at most, columns aside. */
 uint64_t rt_gpu_limit(const struct rt_gpu_exec *x);
 
@@ -264,6 +307,22 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
 int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
                           struct hd_err *err); /* of launches that were settled, into their stats */
 void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
+/* What lies behind the last slot, up to RT_FEW_BYTES, on the device, and where it will be on the host. */
+bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x); /* there is room for it */
+uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x);
+unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x);
+
+/* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
+
+/* Behind a launch with that outcome and bytes for strings that it makes, which fills the state: where it is a result of few rows that nobody else adds to, and
+ * the host shall have it. */
+int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_t heap, struct hd_err *err);
+/* Whether it is there, as the outcome of a launch that had room for all says. */
+void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out);
+void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v);
+/* Its rows in memory from the arena, and behind them the bytes of strings, whose addresses in rows are offsets there. */
+unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a);
+void rt_gpu_few_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
 
@@ -293,6 +352,13 @@ int rt_gpu_state_full(struct rt_gpu_exec *x, int state, uint64_t cursor, uint64_
 /* ROWS, bounded, partly filled: what its first rows (`most` at most) say of the word that no row is beyond. */
 int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err);
 int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
+/* Whether a launch that brings at most so many rows may fill the state without the host seeing how many: there is room for
+ * all, and nobody has their number for an argument. */
+bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows);
+/* Instead of `full` and `filled`: so many more rows, or (count_at is not 0) at most so many, as the word there says. */
+int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err);
+/* Waits if the host has not seen the number of the state's rows. */
+int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err);
 int rt_gpu_state_retry(struct rt_gpu_exec *x, int state, uint64_t needed, struct hd_err *err);
 int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Match bits that a pipeline sets in other states than its sink: kept before it, brought back before it runs again. */
@@ -304,7 +370,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 31 };
+enum { RT_FIXED_MAX = 32 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that

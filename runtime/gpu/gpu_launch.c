@@ -19,9 +19,9 @@ enum {
 };
 _Static_assert(RT_FRAGMENT_ROWS % HDD_WARP_ROWS == 0, "fragments are whole tiles");
 
-/* Where a launch's own memory lies in the scratch piece. What is cleared comes first. */
+/* A launch's own memory: what begins as zeros, records of warps in front, and donations, which need not. */
 struct layout {
-    size_t share, end; /* records of warps lie in front */
+    size_t share, zeroed, donations; /* where memory for sharing begins; bytes */
 };
 
 struct run {
@@ -31,9 +31,12 @@ struct run {
     struct rt_pipeline_stats *st;
     int sink;
     uint64_t first, rows; /* of the source: the fragment's */
+    const struct rt_gpu_state *source; /* whose rows the host has not counted, of which rows is a bound; NULL: none */
+    bool late; /* they are told to stats later */
     uint32_t blocks, warps;
     enum rt_balance balance;
     struct layout at;
+    struct rt_piece zeroed;
     uint64_t outcome; /* address of the launch's struct rt_outcome */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
@@ -75,8 +78,17 @@ static struct rt_balance_memory share_memory(const struct run *r, uint64_t base)
 static void lay_out(struct run *r)
 {
     size_t records = r->x->o->profile ? sizeof(struct hdd_warp_profile) * r->warps : 0;
-    r->at.share = hd_align_up(records, 256);
-    r->at.end = r->at.share + share_memory(r, 0).bytes;
+    struct rt_balance_memory m = share_memory(r, 0);
+    r->at = (struct layout){.share = hd_align_up(records, 256), .donations = m.bytes - m.clear};
+    r->at.zeroed = r->at.share + m.clear;
+}
+
+static struct hdd_share_memory place_share(const struct run *r)
+{
+    struct rt_balance_memory m = share_memory(r, r->zeroed.address + r->at.share);
+    if (r->at.donations)
+        m.at.donations = r->x->scratch.address;
+    return m.at;
 }
 
 static uint32_t scan_warps(const struct run *r)
@@ -97,17 +109,17 @@ static uint32_t parts(const struct run *r)
 
 static struct hdd_launch describe(const struct run *r)
 {
-    uint64_t base = r->x->scratch.address;
     struct hdd_launch l = {.source_rows = r->first + r->rows,
                            .first_row = r->first,
+                           .source_count = r->source ? r->source->count_at : 0,
                            .progress = r->outcome + offsetof(struct rt_outcome, progress),
                            .counters = r->x->counters.address,
-                           .profile = r->x->o->profile ? base : 0,
+                           .profile = r->x->o->profile ? r->zeroed.address : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
                            .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
-                           .share = share_memory(r, base + r->at.share).at,
+                           .share = place_share(r),
                            .string_heap = r->heap.address,
                            .string_capacity = r->heap.n,
                            .string_cursor = r->outcome + offsetof(struct rt_outcome, string_cursor)};
@@ -120,22 +132,35 @@ static struct hdd_launch describe(const struct run *r)
 
 /* ---- one launch ------------------------------------------------------------------------ */
 
-static int clear_scratch(struct run *r, struct hd_err *err)
+static int alloc_memory(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    if (x->scratch.n < r->at.end) {
+    if (x->scratch.n < r->at.donations) {
         rt_gpu_release(x, &x->scratch);
-        HD_TRY(rt_gpu_alloc(x, NULL, r->at.end, &x->scratch, err));
+        HD_TRY(rt_gpu_alloc(x, NULL, r->at.donations, &x->scratch, err));
     }
-    size_t clear = r->at.share + share_memory(r, 0).clear;
-    return clear ? x->d->ops->set(x->d, x->scratch.address, 0, clear, err) : 0;
+    rt_gpu_release(x, &r->zeroed); /* of a run that had no room */
+    return r->at.zeroed ? rt_gpu_alloc_zeroed(x, NULL, r->at.zeroed, &r->zeroed, err) : 0;
+}
+
+/* Since then the host may have waited. */
+static void look_at_source(struct run *r)
+{
+    if (r->source && !r->source->count_at) {
+        r->rows = r->source->nrows;
+        r->source = NULL;
+    }
 }
 
 static int clear(struct run *r, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    HD_TRY(clear_scratch(r, err));
-    HD_TRY(rt_gpu_outcome_take(x, &(struct rt_launched){.stats = &r->st->kernel, .heap = r->heap.n}, &r->outcome, err));
+    HD_TRY(alloc_memory(r, err));
+    struct rt_launched l = {.stats = &r->st->kernel, .heap = r->heap.n, .source_rows = &r->st->source_rows};
+    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, err));
+    look_at_source(r);
+    rt_gpu_outcome_last(x)->source = r->source;
+    r->late |= r->source != NULL;
     uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
              tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
     if (tile)
@@ -179,9 +204,11 @@ static int launch(struct run *r, struct hd_err *err)
                           .param = {[1] = {&run, sizeof run}}};
     struct rt_launched *at = rt_gpu_outcome_last(x);
     HD_TRY(place_words(r, &l, err));
-    HD_TRY(x->d->ops->event(x->d, &at->from, err));
+    bool timed = x->o->kernel_times || x->o->timeline;
+    if (timed)
+        HD_TRY(x->d->ops->event(x->d, &at->from, err));
     int rc = x->d->ops->launch(x->d, r->k->f, &l, err);
-    if (rc == 0)
+    if (rc == 0 && timed)
         rc = x->d->ops->event(x->d, &at->to, err);
     rt_gpu_span_add(x, RT_SPAN_RUN, (int)(r->p - x->spec->pipelines), at->from, at->to);
     r->st->kernel.launches++;
@@ -247,13 +274,39 @@ static int prepare_retry(struct run *r, const struct rt_outcome *out, bool strin
     return rt_gpu_span_end(x, span, err);
 }
 
+/* A row of the source gives one of the sink, and both have as many as the host knows of. */
+static bool is_counted(const struct run *r)
+{
+    const struct rt_gpu_state *v = &r->x->state[r->sink];
+    bool gaps = r->p->source == RT_SOURCE_ROWS && r->x->state[r->p->state].sparse;
+    return r->p->all_arrive && !r->source && !gaps && v->before + r->rows <= v->capacity;
+}
+
 /* Nothing can be missing, no row can fail, and nobody asks for a count: the host goes on. What another device reads must be
  * there. */
 static bool is_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
-    return x->spec->ndevices == 1 && !x->o->profile && !r->p->nstreamed && !r->k->unit->makes_strings &&
-           !r->k->unit->may_fail && !rt_state_has_cursor(x->state[r->sink].s);
+    if (x->spec->ndevices > 1 || x->o->profile || r->p->nstreamed || r->k->unit->makes_strings || r->k->unit->may_fail)
+        return false;
+    if (!rt_state_has_cursor(x->state[r->sink].s))
+        return true;
+    return !x->few.last && r->p->nlevels == 1 && (is_counted(r) || rt_gpu_state_may_be_uncounted(x, r->sink, r->rows));
+}
+
+/* The next one may be queued. */
+static int leave_alone(struct run *r, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = r->x;
+    bool counted = is_counted(r);
+    if (!x->queued)
+        x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
+    if (!rt_state_has_cursor(x->state[r->sink].s))
+        return 0;
+    if (!counted)
+        rt_gpu_outcome_last(x)->counted = &x->state[r->sink];
+    return rt_gpu_state_uncounted(x, r->sink, r->rows,
+                                  counted ? 0 : r->outcome + offsetof(struct rt_outcome, sink_cursor), err);
 }
 
 static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd_err *err)
@@ -262,23 +315,24 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
     for (int i = 0; i < MAX_RETRIES; i++) {
         uint64_t needed = 0;
         HD_TRY(launch(r, err));
-        if (is_left_alone(r)) {
-            if (!x->queued)
-                x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
-            return 0;
-        }
+        if (is_left_alone(r))
+            return leave_alone(r, err);
+        HD_TRY(rt_gpu_few_queue(x, r->sink, r->outcome, r->heap.n, err));
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
+        look_at_source(r);
         bool strings = out->string_cursor > r->heap.n;
         HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
-        if (!needed && !strings)
+        if (!needed && !strings) {
+            rt_gpu_few_look(x, r->sink, out);
             return rt_gpu_state_filled(x, r->sink, err);
+        }
         HD_TRY(prepare_retry(r, out, strings, needed, err));
         rt_gpu_args_resolve(x);
     }
     HD_BUG("%s asked for more room %d times", r->p->name, MAX_RETRIES);
 }
 
-static void record_kernel(const struct run *r)
+static void record_kernel(const struct run *r, bool ran)
 {
     struct rt_kernel_stats *k = &r->st->kernel;
     const struct rt_device_info *d = &r->x->d->info;
@@ -289,8 +343,9 @@ static void record_kernel(const struct run *r)
     k->warps_per_block = r->k->unit->threads / HDD_WARP_LANES;
     k->occupancy = d->warps ? (double)(r->k->info.blocks * k->warps_per_block) / d->warps : 0;
     k->balance = r->balance;
-    k->runs += r->rows > 0;
-    r->st->source_rows += r->rows;
+    k->runs += ran;
+    if (!r->late)
+        r->st->source_rows += r->rows;
 }
 
 /* A warp's clock, which says how it divided its time, on the device's timer. */
@@ -333,7 +388,7 @@ static int read_warps(const struct run *r, struct hd_err *err)
     struct hdd_warp_profile *records = hd_try_malloc(bytes);
     if (!records)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for the profile");
-    int rc = r->x->d->ops->download(r->x->d, records, r->x->scratch.address, bytes, err);
+    int rc = r->x->d->ops->download(r->x->d, records, r->zeroed.address, bytes, err);
     if (rc == 0) {
         rt_balance_add_up(records, r->warps, &report);
         k->iir = report.iir;
@@ -383,6 +438,11 @@ static int prepare_states(const struct run *r, struct hd_err *err)
     return rt_gpu_span_end(x, span, err);
 }
 
+static bool is_uncounted(const struct rt_gpu_exec *x, const struct rt_pipeline *p)
+{
+    return p->source == RT_SOURCE_ROWS && x->state[p->state].count_at && !x->state[p->state].sparse;
+}
+
 /* Rows that are on the device. */
 static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
@@ -393,6 +453,7 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
                     .k = rt_gpu_code_kernel(x->code, pipeline),
                     .st = &x->stats->pipelines[pipeline],
                     .sink = p->writes[0],
+                    .source = is_uncounted(x, p) ? &x->state[p->state] : NULL,
                     .first = first,
                     .rows = rows};
     memset(&out, 0, sizeof out);
@@ -402,10 +463,14 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
     rt_gpu_args_resolve(x);
     if (r.rows > 0 && r.k->unit->makes_strings)
         HD_TRY(alloc_heap(&r, first_heap(&r), err));
-    int rc = r.rows > 0 ? launch_until_it_fits(&r, &out, err) : 0;
+    bool some = r.rows > 0;
+    int rc = some ? launch_until_it_fits(&r, &out, err) : 0;
     keep_heap(&r);
-    record_kernel(&r);
-    return rc == 0 && r.rows > 0 ? read_profile(&r, err) : rc;
+    record_kernel(&r, some);
+    if (rc == 0 && some)
+        rc = read_profile(&r, err);
+    rt_gpu_release(x, &r.zeroed);
+    return rc;
 }
 
 static int run_chunks(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
@@ -467,6 +532,8 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
     uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
     if (!v->started) /* by an earlier pipeline */
         v->bound = rt_state_no_bound(v->s);
+    bool last = x->few.last;
+    x->few.last = false;
     while (rows > n && v->bound == rt_state_no_bound(v->s)) {
         uint64_t rest = rows, at = take(p, v->s, n, &first, &rest);
         HD_TRY(run_rows(x, pipeline, at, rows - rest, err));
@@ -474,12 +541,23 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
         rows = rest;
         n *= SAMPLE_GROWS;
     }
+    x->few.last = last;
     return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
+}
+
+/* The host must know how many rows there are. */
+static bool wants_count(const struct rt_gpu_exec *x, int pipeline, struct rt_fragment f)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    return p->shape == RT_SHAPE_LOOP || f.parts > 1 || x->spec->states[p->writes[0]].bounded ||
+           rt_gpu_code_kernel(x->code, pipeline)->unit->makes_strings;
 }
 
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    if (is_uncounted(x, p) && wants_count(x, pipeline, f))
+        HD_TRY(rt_gpu_state_count(x, &x->state[p->state], err));
     struct rt_source_rows at = rt_source_span(x->spec, p, f, rt_gpu_source_rows(x, p));
     uint64_t rows = at.end - at.begin;
     return x->spec->states[p->writes[0]].bounded ? run_bounded(x, pipeline, at.begin, rows, err)

@@ -20,7 +20,7 @@ static int full(const struct rt_gpu_exec *x, const struct rt_state *s, size_t n,
 
 int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out, struct hd_err *err)
 {
-    *out = (struct rt_piece){0, 0};
+    *out = (struct rt_piece){0};
     if (x->limit && (n > x->limit || x->used > x->limit - n))
         return full(x, s, n, err);
     while (!rt_gpu_pool_alloc(x->g->pool, n, out))
@@ -31,8 +31,64 @@ int rt_gpu_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, stru
     return 0;
 }
 
+/* ---- zeros ------------------------------------------------------------------------------- */
+
+enum {
+    ZEROS = 1 << 20,      /* cleared at once, */
+    ZEROS_PART = 1 << 18, /* given away at once, */
+    ZEROS_SHARE = 64,     /* of an execution that may have so many times as much */
+    ZEROS_ALIGNMENT = 256
+};
+
+static bool more_zeros(struct rt_gpu_exec *x)
+{
+    struct rt_gpu_zeros *z = &x->zeros;
+    struct rt_piece piece;
+    if (z->n == RT_ZEROS_MAX || rt_gpu_limit(x) / ZEROS_SHARE < ZEROS ||
+        rt_gpu_alloc(x, NULL, ZEROS, &piece, NULL) != 0)
+        return false;
+    if (x->d->ops->set(x->d, piece.address, 0, ZEROS, NULL) != 0) {
+        rt_gpu_release(x, &piece);
+        return false;
+    }
+    z->at[z->n++] = piece;
+    z->used = 0;
+    return true;
+}
+
+static bool take_zeros(struct rt_gpu_exec *x, size_t n, struct rt_piece *out)
+{
+    struct rt_gpu_zeros *z = &x->zeros;
+    size_t bytes = hd_align_up(n, ZEROS_ALIGNMENT);
+    if (!z->on || bytes > ZEROS_PART || rt_gpu_pool_is_direct(x->g->pool))
+        return false;
+    if ((z->n == 0 || z->used + bytes > ZEROS) && !more_zeros(x))
+        return false;
+    *out = (struct rt_piece){z->at[z->n - 1].address + z->used, n, true};
+    z->used += bytes;
+    return true;
+}
+
+int rt_gpu_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
+                        struct hd_err *err)
+{
+    if (take_zeros(x, n, out))
+        return 0;
+    HD_TRY(rt_gpu_alloc(x, s, n, out, err));
+    return x->d->ops->set(x->d, out->address, 0, n, err);
+}
+
+void rt_gpu_zeros_release(struct rt_gpu_exec *x)
+{
+    struct rt_gpu_zeros *z = &x->zeros;
+    while (z->n > 0)
+        rt_gpu_release(x, &z->at[--z->n]);
+}
+
 void rt_gpu_release(struct rt_gpu_exec *x, struct rt_piece *p)
 {
+    if (p->part)
+        *p = (struct rt_piece){0};
     if (p->address)
         x->used -= p->n;
     rt_gpu_pool_release(x->g->pool, p);
@@ -46,6 +102,5 @@ int rt_state_alloc(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, st
 int rt_state_alloc_zeroed(struct rt_gpu_exec *x, const struct rt_state *s, size_t n, struct rt_piece *out,
                           struct hd_err *err)
 {
-    HD_TRY(rt_state_alloc(x, s, n, out, err));
-    return x->d->ops->set(x->d, out->address, 0, HD_MAX(n, (size_t)1), err);
+    return rt_gpu_alloc_zeroed(x, s, HD_MAX(n, (size_t)1), out, err);
 }

@@ -252,7 +252,7 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
         rc = sort(&o, err);
     *missed = o.r.stop;
     if (o.r.made)
-        o.r.keys[0] = (struct rt_piece){0, 0};
+        o.r.keys[0] = (struct rt_piece){0};
     rt_radix_release(x, &o.r);
     rt_gpu_release(x, &o.state);
     return rc;

@@ -437,7 +437,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
 
 int rt_gpu_in_order(struct rt_gpu_exec *x, const struct rt_gpu_state *v, bool *there, struct hd_err *err)
 {
-    struct rt_piece more, failed = {0, 0};
+    struct rt_piece more, failed = {0};
     uint32_t word = 1;
     struct hdd_check_args p = {.rows = v->rows_at.address, .n = v->nrows};
     p.blocks = rt_finish_blocks(x, v->nrows, RT_FINISH_THREADS);

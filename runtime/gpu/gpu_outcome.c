@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/exec/failure_text.h"
-#include "runtime/gpu/gpu_internal.h"
+#include "runtime/gpu/gpu_state.h"
 
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
@@ -15,21 +15,51 @@ static uint64_t slot_at(const struct rt_gpu_exec *x, int i)
     return x->outcomes.slots.address + (uint64_t)i * SLOT;
 }
 
+uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x)
+{
+    return slot_at(x, x->outcomes.used);
+}
+
+unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x)
+{
+    return (unsigned char *)x->g->landing + (size_t)(x->outcomes.used - x->outcomes.settled) * SLOT;
+}
+
+/* All slots, and a result of few rows. */
+enum { ROOM = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
+
+/* Where memory is scarce, there is none for a result of few rows. */
+static bool wants_few(const struct rt_gpu_exec *x)
+{
+    enum { SHARE = 64 };
+    return rt_result_may_be_few(x->spec) && rt_gpu_limit(x) / SHARE >= RT_FEW_BYTES;
+}
+
+bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x)
+{
+    return x->outcomes.slots.n == ROOM;
+}
+
+/* Slots that are as they were when nothing was launched. */
+static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    struct rt_gpu_outcomes *o = &x->outcomes;
+    HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
+    HD_TRY(rt_gpu_outcomes_times(x, err));
+    o->used = o->settled = o->timed = 0;
+    o->overwritten = false;
+    return x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err);
+}
+
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
-    if (o->used == RT_OUTCOMES) {
-        HD_TRY(rt_gpu_outcomes_settle(x, NULL, err));
-        HD_TRY(rt_gpu_outcomes_times(x, err));
-    }
     if (!x->g->landing)
-        HD_TRY(x->d->ops->host_alloc(x->d, (size_t)RT_OUTCOMES * SLOT, &x->g->landing, err));
+        HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc(x, NULL, (size_t)RT_OUTCOMES * SLOT, &o->slots, err));
-    if (o->used == 0 || o->used == RT_OUTCOMES) {
-        HD_TRY(x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err));
-        o->used = o->settled = o->timed = 0;
-    }
+        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : RT_OUTCOMES * SLOT, &o->slots, err));
+    if (o->used == RT_OUTCOMES || o->overwritten)
+        HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
     *slot = slot_at(x, o->used++);
     return 0;
@@ -40,10 +70,11 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x)
     return &x->outcomes.launched[x->outcomes.used - 1];
 }
 
-/* Kernels poll their abort words, so all of them end soon. */
+/* Kernels poll their abort words, so all of them end soon; the last one is told first, so that none reads what an earlier
+ * one has left half-written. */
 static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    for (int i = x->outcomes.settled; i < x->outcomes.used; i++)
+    for (int i = x->outcomes.used; i-- > x->outcomes.settled;)
         HD_TRY(x->d->ops->poke(x->d, slot_at(x, i) + offsetof(struct rt_outcome, progress.abort), 1, err));
     return 0;
 }
@@ -106,10 +137,20 @@ int rt_gpu_outcomes_times(struct rt_gpu_exec *x, struct hd_err *err)
         double ms = 0;
         if (l->to)
             HD_TRY(x->d->ops->elapsed(x->d, l->from, l->to, &ms, err));
+        l->stats->timed |= l->to != NULL;
         l->stats->kernel_ms += ms;
         free_events(x, l);
     }
     return 0;
+}
+
+/* The number of rows that was on the device alone. */
+static void count(struct rt_gpu_state *v, uint64_t rows)
+{
+    v->count_at = 0;
+    v->asked = rows;
+    if (v->finished && !v->sparse)
+        v->nrows = rows;
 }
 
 /* Of the launches since the last time. */
@@ -123,6 +164,10 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
         bool strings = o.string_cursor > l->heap; /* whatever failed, strings were missing */
         if (rc == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
             rc = failed_row(x, &o.progress, err);
+        if (l->counted)
+            count(l->counted, o.sink_cursor);
+        if (l->source)
+            *l->source_rows += rt_gpu_state_rows(l->source);
         l->stats->donations += o.progress.donations;
         if (last)
             *last = o;
@@ -136,7 +181,10 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
     int first = o->settled, n = o->used - first;
     if (n == 0)
         return 0;
-    HD_TRY(x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, x->g->landing, slot_at(x, first), (size_t)n * SLOT, err));
+    size_t bytes = (size_t)n * SLOT + (x->few.queued ? x->few.bytes : 0);
+    o->overwritten |= x->few.queued && x->few.bytes > 0;
+    x->few.landed = rt_gpu_outcomes_landing(x);
+    HD_TRY(x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, x->g->landing, slot_at(x, first), bytes, err));
     HD_TRY(wait_or_cancel(x, err));
     x->queued = NULL;
     o->settled = o->used;

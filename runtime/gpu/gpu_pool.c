@@ -67,6 +67,11 @@ static void free_block(struct rt_gpu_pool *p, struct block b)
     p->held -= b.n;
 }
 
+bool rt_gpu_pool_is_direct(const struct rt_gpu_pool *p)
+{
+    return p->direct;
+}
+
 void rt_gpu_pool_clear(struct rt_gpu_pool *p)
 {
     while (p->kept.n)
@@ -127,7 +132,7 @@ bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
 {
     size_t size = block_size(p, n);
     struct block b;
-    *out = (struct rt_piece){0, 0};
+    *out = (struct rt_piece){0};
     if (size < n || hd_fault(HD_FAULT_ALLOC))
         return false;
     if (!find_kept(p, size, &b) && !new_block(p, size, &b)) {
@@ -139,7 +144,7 @@ bool rt_gpu_pool_alloc(struct rt_gpu_pool *p, size_t n, struct rt_piece *out)
         free_block(p, b);
         return false;
     }
-    *out = (struct rt_piece){b.address, n};
+    *out = (struct rt_piece){b.address, n, false};
     return true;
 }
 
@@ -148,7 +153,7 @@ void rt_gpu_pool_release(struct rt_gpu_pool *p, struct rt_piece *piece)
     uint64_t address = piece->address;
     if (!address)
         return;
-    *piece = (struct rt_piece){0, 0};
+    *piece = (struct rt_piece){0};
     for (size_t i = p->used.n; i-- > 0;) {
         if (p->used.v[i].address != address)
             continue;

@@ -116,7 +116,7 @@ static int walk_down(struct ranking *r)
 
 static int select_values(struct ranking *r)
 {
-    struct rt_piece memory = {0, 0};
+    struct rt_piece memory = {0};
     const uint64_t walk = r->p.f.n * HDD_WALK_WORDS * sizeof(uint32_t);
     uint64_t at;
     HD_TRY(alloc(r, (uint64_t)r->n * walk, &memory, &at));
@@ -164,7 +164,7 @@ static int walks(struct ranking *r)
 
 static int add_distinct(struct ranking *r)
 {
-    struct rt_piece memory = {0, 0};
+    struct rt_piece memory = {0};
     const uint64_t n = r->p.f.n, keys = hd_align_up(n, 4) * sizeof(uint32_t),
                    walk = hd_align_up(n * HDD_WALK_WORDS, 4) * sizeof(uint32_t);
     uint64_t sums = 0, at;
@@ -212,7 +212,7 @@ static int halve(struct ranking *r, int k)
 
 static int find_modes(struct ranking *r)
 {
-    struct rt_piece memory = {0, 0};
+    struct rt_piece memory = {0};
     const uint64_t n = hd_align_up(r->p.f.n, 2);
     uint64_t at;
     HD_TRY(alloc(r, 3 * n * sizeof(uint64_t) + n * sizeof(uint32_t), &memory, &at));

@@ -107,6 +107,11 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
     *rows = hd_alloc(a, 1);
     if (v->nrows == 0)
         return 0;
+    if (x->few.there) {
+        *rows = rt_gpu_few_rows(x, v, a);
+        resolve(v->s, *rows, v->nrows, *rows + t.rows_bytes);
+        return 0;
+    }
     HD_TRY(rt_keys_of_strings(x, v->s, &t.p.keys, &t.more, err));
     t.p.rows = v->rows;
     t.p.n = v->nrows;

@@ -166,7 +166,7 @@ int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, u
     const struct rt_state *s = v->s;
     uint64_t n = v->capacity - from, to = v->rows_at.address + from * (uint64_t)s->stride;
     struct hdd_fill_args p = {.to = to, .rows = n, .words = (hdd_u32)s->stride / 8};
-    struct rt_piece more = {0, 0};
+    struct rt_piece more = {0};
     unsigned char *row = hd_zalloc(x->arena, (size_t)s->stride);
     if (n == 0)
         return 0;
@@ -183,6 +183,16 @@ int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, u
     int rc = rt_finish_launch(x, "finish_fill", "hdd_fill", p.blocks, &p, err);
     rt_gpu_release(x, &more);
     return rc;
+}
+
+int rt_state_alloc_cleared(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
+{
+    size_t n = (size_t)(v->capacity * (uint64_t)v->s->stride);
+    unsigned char *row = hd_zalloc(x->arena, (size_t)v->s->stride);
+    if (!first_row(v->s, row))
+        return rt_state_alloc_zeroed(x, v->s, n, &v->rows_at, err);
+    HD_TRY(rt_state_alloc(x, v->s, n, &v->rows_at, err));
+    return rt_state_clear_groups(x, v, 0, err);
 }
 
 int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
@@ -215,8 +225,7 @@ static int start_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t s
 {
     v->capacity = slots;
     v->mask = slots - 1;
-    HD_TRY(rt_state_alloc(x, v->s, (size_t)(slots * (uint64_t)v->s->stride), &v->rows_at, err));
-    return rt_state_clear_groups(x, v, 0, err);
+    return rt_state_alloc_cleared(x, v, err);
 }
 
 int rt_state_start_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t groups, struct hd_err *err)
@@ -247,7 +256,7 @@ bool rt_state_words_stay(const struct rt_gpu_state *v)
 int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     uint64_t n = v->asked, behind = v->capacity - n;
-    struct rt_piece list = {0, 0}, listed = {0, 0};
+    struct rt_piece list = {0}, listed = {0};
     struct hdd_compact_args p = {
         .rows = v->rows_at.address, .slots = v->capacity, .n = n, .stride = (hdd_u32)v->s->stride};
     if (!v->sparse)
@@ -318,7 +327,7 @@ int rt_state_regrow_rows(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t
     uint64_t stride = (uint64_t)v->s->stride;
     if (v->before == 0)
         rt_gpu_release(x, &old); /* nothing in it is kept: there is more room without it */
-    v->rows_at = (struct rt_piece){0, 0};
+    v->rows_at = (struct rt_piece){0};
     v->capacity = HD_MIN(needed, rt_state_enough_rows(v->s));
     int rc = rt_state_alloc(x, v->s, (size_t)(v->capacity * stride), &v->rows_at, err);
     if (rc == 0 && v->before)

@@ -27,8 +27,7 @@ static size_t bitmap_bytes(uint64_t n)
 static int start_aggregate(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)
 {
     v->nrows = v->capacity = rows;
-    HD_TRY(rt_state_alloc(x, v->s, (size_t)(rows * (uint64_t)v->s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_clear_groups(x, v, 0, err));
+    HD_TRY(rt_state_alloc_cleared(x, v, err));
     v->rows = v->rows_at.address;
     return 0;
 }
@@ -140,8 +139,7 @@ static int start_groups(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd
     v->capacity = rt_state_first_capacity(x, s);
     if (s->word)
         return rt_state_start_words(x, v, v->capacity, err);
-    HD_TRY(rt_state_alloc(x, s, (size_t)(v->capacity * (uint64_t)s->stride), &v->rows_at, err));
-    HD_TRY(rt_state_clear_groups(x, v, 0, err));
+    HD_TRY(rt_state_alloc_cleared(x, v, err));
     return rt_state_make_slots(x, v, err);
 }
 
@@ -212,6 +210,7 @@ int rt_gpu_state_start(struct rt_gpu_exec *x, int state, bool reruns, struct hd_
 {
     struct rt_gpu_state *v = &x->state[state];
     HD_ASSERT(!v->finished);
+    HD_TRY(rt_gpu_state_count(x, v, err));
     HD_TRY(rt_state_compact_words(x, v, err));
     v->before = v->asked;
     if (v->started && (reruns || rt_state_filling(v->s->kind) == RT_KEYED))
@@ -232,6 +231,39 @@ void rt_gpu_state_sink(const struct rt_gpu_exec *x, int state, uint64_t cursor, 
                                    .cursor = cursor,
                                    .slots = v->slots_at.address,
                                    .mask = v->mask};
+}
+
+/* ---- rows that the host has not counted ---------------------------------------------------- */
+
+/* Kernels have it among their arguments. */
+static bool is_asked_for(const struct rt_gpu_exec *x, int state)
+{
+    for (int i = 0; i < x->spec->nargs; i++)
+        if (x->spec->args[i].kind == RT_ARG_STATE_NROWS && x->spec->args[i].state == state)
+            return true;
+    return false;
+}
+
+bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    if ((v->s->kind != RT_STATE_ROWS && v->s->kind != RT_STATE_AGG_HASH) || v->s->bounded || is_asked_for(x, state))
+        return false;
+    return v->before + rows <= (v->s->word ? v->mask - v->mask / 8 : v->capacity);
+}
+
+int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    v->asked = v->before + rows;
+    v->count_at = count_at;
+    v->left_alone = true;
+    return rt_gpu_state_filled(x, state, err);
+}
+
+int rt_gpu_state_count(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    return v->count_at ? rt_gpu_outcomes_settle(x, NULL, err) : 0;
 }
 
 /* ---- overflow ---------------------------------------------------------------------------- */
@@ -321,8 +353,10 @@ int rt_gpu_marks_undo(struct rt_gpu_exec *x, int state, struct hd_err *err)
 static int rt_gpu_finish_merge(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
 {
     rt_gpu_release(x, &v->slots_at);
-    if (v->sparse && !rt_state_words_stay(v))
+    if (v->sparse && !rt_state_words_stay(v)) {
+        HD_TRY(rt_gpu_state_count(x, v, err));
         HD_TRY(rt_state_compact_words(x, v, err));
+    }
     v->rows = v->rows_at.address;
     if (rt_state_has_cursor(v->s))
         v->nrows = v->sparse ? v->capacity : v->asked;
@@ -398,6 +432,31 @@ static int rt_gpu_finish_matches(struct rt_gpu_exec *x, struct rt_gpu_state *v, 
     return rt_state_alloc_zeroed(x, v->s, bitmap_bytes(v->nrows), &v->matches_at, err);
 }
 
+/* What a finish does with rows that launches were left alone with: nothing, or it needs their number, or its kernels read
+ * them, which would not know that a cancelled launch has left some unwritten. */
+enum needs { NEEDS_NOTHING, NEEDS_COUNT, NEEDS_ROWS };
+
+static enum needs needs_of(const struct rt_state *s)
+{
+    enum needs n = NEEDS_NOTHING;
+    for (int i = 0; i < s->nfinish; i++) {
+        enum rt_finish_op f = s->finish[i];
+        if (f == RT_FINISH_SINGLE || f == RT_FINISH_LIMIT)
+            n = HD_MAX(n, NEEDS_COUNT);
+        else if (f != RT_FINISH_COMPACT && f != RT_FINISH_MERGE && f != RT_FINISH_MATCHES)
+            n = NEEDS_ROWS;
+    }
+    return n;
+}
+
+static int settle_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    enum needs n = needs_of(v->s);
+    if (n == NEEDS_COUNT)
+        return rt_gpu_state_count(x, v, err);
+    return n == NEEDS_ROWS && v->left_alone ? rt_gpu_outcomes_settle(x, NULL, err) : 0;
+}
+
 /* A kernel over fewer rows takes well below a millisecond, and so does all of their finish below 0.1 s. */
 enum { WATCHED_ROWS = 1 << 26 };
 
@@ -411,9 +470,13 @@ int rt_gpu_state_finish(struct rt_gpu_exec *x, int state, struct hd_err *err)
     HD_ASSERT(!v->finished);
     if (!v->started) /* rows of constants alone, or nothing at all */
         HD_TRY(rt_gpu_state_start(x, state, false, err));
+    HD_TRY(settle_rows(x, v, err));
     if (v->overflowed) /* what was projected is known now */
         rt_state_remember_room(x, v->s, rt_state_room_for(v->s, v->asked));
-    for (int i = 0; i < v->s->nfinish; i++) {
+    bool there = x->few.there && state == x->spec->result_state;
+    if (there)
+        rt_gpu_few_finish(x, v);
+    for (int i = 0; i < v->s->nfinish && !there; i++) {
         x->watched = x->o && v->nrows >= (x->first_rows ? x->first_rows : WATCHED_ROWS);
         HD_TRY(finish[v->s->finish[i]](x, v, err));
     }

@@ -48,6 +48,8 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
+/* gpu_fixed.c: one device makes the result, by what few rows can be finished with, and about so few are expected. */
+bool rt_result_may_be_few(const struct rt_spec *spec);
 /* gpu_fixed.c: so many counters of 32 bits stay in the cache of the device. */
 uint64_t rt_index_counters(const struct rt_device_info *info);
 
@@ -177,6 +179,8 @@ void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uin
 void rt_state_recall_room(struct rt_gpu_exec *x);
 /* Rows from..capacity of an aggregate become what they are before anything is added. */
 int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
+/* Memory for v->capacity such rows. */
+int rt_state_alloc_cleared(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 /* Slots for the groups there is room for, and for those that were there at the last start (AGG_HASH). */
 int rt_state_make_slots(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err);
 /* Rows that are slots (rt_state.word): room for so many groups, and what it is at first. */

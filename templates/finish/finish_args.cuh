@@ -486,6 +486,21 @@ struct hdd_string_args {
     hdd_u32 blocks;
 };
 
+// ---- finish_few.cu -------------------------------------------------------------------------
+
+// Rows of a result whose number is at `count`, more than `capacity` where some had no room; at most `max` are put in order.
+struct hdd_few_args {
+    struct hdd_keys keys, strings; // of the order, n = 0: as they are; fields that are strings
+    hdd_u64 rows, capacity, max;
+    hdd_u64 count, abort; // addresses of 64 and 32 bits; abort not 0: the rows are worthless
+    hdd_u64 made, heap; // address of how many bytes of strings were made, room for them: beyond it likewise
+    hdd_u64 skip, wanted; // offset; rows that stay behind it, of which there is room for `room` at `to`
+    hdd_u64 to, room;
+    hdd_u64 text, text_room; // for bytes of strings
+    hdd_u64 bytes; // address of their number, 64 bits, 0 at first: beyond text_room strings are missing
+    hdd_u32 blocks;
+};
+
 // ---- finish_columns.cu ---------------------------------------------------------------------
 
 // A field of rows as a column of Arrow's layout.

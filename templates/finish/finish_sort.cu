@@ -1,7 +1,7 @@
 // Few rows in order, with limit and offset, in one launch: each row counts those before it.
 // n * n comparisons of words in shared memory; for some thousand rows that is faster than the
 // launches of a sort with passes. Equal rows keep their order.
-#include "hd/finish_keys.cuh"
+#include "hd/finish_pairs.cuh"
 
 constexpr u32 HDD_RANK_TILE = 1024; // words that all threads of a block compare with
 
@@ -56,35 +56,17 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
     }
 }
 
-struct hdd_pairs_shared {
-    u32 before;
-};
-
-// The same of so few rows that each has a block, whose threads compare it with one row each: what takes long is neither
-// the number of comparisons nor what they read, but that one comes after the other, and the code, which is fetched once.
+// The same of so few rows that each has a block (finish_pairs.cuh).
 HDD_KERNEL(hdd_sort_pairs)(HDD_PARAMETER(hdd_rank_args, p))
 {
     HDD_SHARED(hdd_pairs_shared, shared);
     for (u32 i = hdd_block(); i < p.n; i += p.blocks) {
-        const u8 *const row = hdd_at<const u8>(p.rows + (u64)i * p.keys.stride);
-        u32 before = 0;
-        if (hdd_thread() == 0)
-            shared.before = 0;
-        hdd_block_sync();
-        for (u32 j = hdd_thread(); j < p.n; j += HDD_BLOCK) {
-            const u8 *const other = hdd_at<const u8>(p.rows + (u64)j * p.keys.stride);
-            const i32 c = i == j ? 0 : hdd_compare_rows(p.keys, other, row);
-            before += c < 0 || (c == 0 && j < i);
-        }
-        if (before)
-            hdd_atomic_add(&shared.before, before);
-        hdd_block_sync();
-        const u32 rank = shared.before;
+        const u32 rank = hdd_pairs_rank(shared, p.keys, p.rows, p.n, i);
+        const u64 *const row = hdd_at<const u64>(p.rows + (u64)i * p.keys.stride);
         u64 *const to = hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride);
         if (rank >= p.skip && rank - p.skip < p.count)
             for (u32 k = hdd_thread(); k < p.keys.stride / 8; k += HDD_BLOCK)
-                to[k] = reinterpret_cast<const u64 *>(row)[k];
-        hdd_block_sync();
+                to[k] = row[k];
     }
 }
 

@@ -19,12 +19,15 @@ suite. A dash: the query took longer than the timeout. Tables are Markdown.
 
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from common import ROOT, Suite, parser, words
+
+os.environ["HEDDLE_KERNEL_TIMES"] = "1"  # for reports of all runs
 
 PAPER = ["pp+lr", "shuffle", "shuffle+ibr", "nifs", "nifs+aws"]  # DogQC++, Pyper without and with IBR, Themis
 FIXED = ["nifs+fws:1024", "nifs+fws:8192", "nifs+fws-local:1024"]

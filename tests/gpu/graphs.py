@@ -10,9 +10,12 @@ whole execution, and on a GPU the sum of its kernels. --scratch keeps the graphs
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ["HEDDLE_KERNEL_TIMES"] = "1"  # for reports of all runs
 
 PLANS = Path(__file__).resolve().parents[2] / "examples" / "graphs"
 

@@ -266,3 +266,13 @@ uint64_t sim_device_launches(const struct rt_device *d)
 {
     return sim_of(d)->launches;
 }
+
+uint64_t sim_device_waits(const struct rt_device *d)
+{
+    return sim_of(d)->waits;
+}
+
+uint64_t sim_device_clears(const struct rt_device *d)
+{
+    return sim_of(d)->clears;
+}

@@ -21,6 +21,8 @@ void sim_device_options_init(struct sim_device_options *o);
 int sim_device_open(const struct sim_device_options *o, struct rt_device **out, struct hd_err *err);
 void sim_device_seed(struct rt_device *d, uint64_t seed);
 uint64_t sim_device_launches(const struct rt_device *d);
+uint64_t sim_device_waits(const struct rt_device *d);  /* of the host, but for events */
+uint64_t sim_device_clears(const struct rt_device *d); /* of memory */
 uint64_t sim_device_live(const struct rt_device *d); /* buffers that are not freed */
 
 /* Memory that somebody else has on every device, who keeps it: copies may read it. One range for the process. */

@@ -14,7 +14,7 @@ struct sim {
     struct rt_device public;
     struct sim_device_options o;
     struct sim_buffer *buffers;
-    uint64_t launches, used;
+    uint64_t launches, waits, clears, used;
     struct {
         struct sim_task *first, **end;
     } stream[RT_NSTREAMS];

@@ -200,6 +200,7 @@ int sim_set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err 
     SIM_LOCK();
     HD_TRY(rt_device_alive(d, err));
     sim_bytes(here(d, to), n);
+    sim_of(d)->clears++;
     queue(sim_of(d), RT_STREAM_COMPUTE, &(struct sim_task){.kind = FILL, .to = here(d, to), .byte = byte, .n = n});
     return 0;
 }
@@ -234,6 +235,7 @@ int sim_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct 
 {
     SIM_LOCK();
     HD_TRY(rt_device_alive(d, err));
+    sim_of(d)->waits++;
     pump(sim_of(d), RT_STREAM_COMPUTE, NULL);
     HD_TRY(settle(d, err));
     if (n)
@@ -272,6 +274,7 @@ void sim_queue_kernel(struct sim *e, const struct sim_kernel *k)
 int sim_stream_sync(struct rt_device *d, enum rt_stream s, struct hd_err *err)
 {
     SIM_LOCK();
+    sim_of(d)->waits++;
     pump(sim_of(d), s, NULL);
     return settle(d, err);
 }

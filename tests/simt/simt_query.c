@@ -16,10 +16,11 @@ static const char usage[] =
     "                  [--balance MODE]\n"
     "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N] [--gpu-warps N] [--gpu-block N]\n"
     "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
-    "                  [--in-order] [--frame-weight N]\n"
+    "                  [--in-order] [--frame-weight N] [--pooled]\n"
     "--scan-warps: so many warps take work from the source, the others live on donations\n"
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
     "--frame-weight: pipelines of more are framed, with 1 all\n"
+    "--pooled: memory is that of a pool, as outside of tests\n"
     "--in-order: every pipeline keeps the order of its source\n"
     "--min-donations: fails if less work than that moved between warps, all seeds together\n";
 
@@ -28,7 +29,7 @@ struct options {
     uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight,
         gpu_warps, gpu_block;
     enum rt_balance balance;
-    bool dump, profile, stats, in_order;
+    bool dump, profile, stats, in_order, pooled;
 };
 
 static uint64_t number(const char *s)
@@ -49,6 +50,8 @@ static bool read_flag(struct options *o, const char *name)
         o->stats = true;
     else if (strcmp(name, "--in-order") == 0)
         o->in_order = true;
+    else if (strcmp(name, "--pooled") == 0)
+        o->pooled = true;
     else
         return false;
     return true;
@@ -134,7 +137,17 @@ struct runner {
     char *first; /* result of the first seed */
 };
 
-static void print_stats(const struct rt_exec_stats *s, uint64_t seed, uint64_t launches)
+struct calls {
+    uint64_t launches, waits, clears;
+};
+
+static struct calls calls_since(const struct rt_device *d, struct calls before)
+{
+    return (struct calls){sim_device_launches(d) - before.launches, sim_device_waits(d) - before.waits,
+                          sim_device_clears(d) - before.clears};
+}
+
+static void print_stats(const struct rt_exec_stats *s, uint64_t seed, struct calls calls)
 {
     uint64_t pipelines = 0, again = 0, donations = 0, visits = 0, idle = 0;
     for (int i = 0; i < s->npipelines; i++) {
@@ -147,10 +160,11 @@ static void print_stats(const struct rt_exec_stats *s, uint64_t seed, uint64_t l
     }
     fprintf(stderr,
             "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
-            "%llu donations, %.1f %% idle lanes\n",
-            (unsigned long long)seed, (unsigned long long)launches, (unsigned long long)pipelines,
+            "%llu donations, %.1f %% idle lanes, %llu waits, %llu clears\n",
+            (unsigned long long)seed, (unsigned long long)calls.launches, (unsigned long long)pipelines,
             (unsigned long long)again, (unsigned long long)donations,
-            visits ? (double)idle / (double)visits * 100 / 32 : 0);
+            visits ? (double)idle / (double)visits * 100 / 32 : 0, (unsigned long long)calls.waits,
+            (unsigned long long)calls.clears);
 }
 
 static void print_counters(const struct rt_spec *spec, const struct rt_exec_stats *s)
@@ -174,7 +188,7 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
     struct rt_exec_stats stats;
     struct rt_gpu_rows rows;
     char *csv = NULL;
-    uint64_t launches = sim_device_launches(r->device);
+    struct calls before = calls_since(r->device, (struct calls){0});
     sim_device_seed(r->device, seed);
     rt_exec_stats_init(&stats);
     if (rt_gpu_run(r->gpu, r->p->pl->spec, r->code, &o, &rows, &stats, err) == 0) {
@@ -184,7 +198,7 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
     for (int i = 0; i < stats.npipelines; i++)
         r->donations += stats.pipelines[i].kernel.donations;
     if (r->o->stats)
-        print_stats(&stats, seed, sim_device_launches(r->device) - launches);
+        print_stats(&stats, seed, calls_since(r->device, before));
     if (csv && r->o->profile && !r->first)
         print_counters(r->p->pl->spec, &stats);
     rt_exec_stats_release(&stats);
@@ -221,12 +235,12 @@ static int run_seeds(struct runner *r, struct hd_err *err)
 
 /* ---- the GPU ----------------------------------------------------------------------------- */
 
-/* Every piece of memory is a buffer of its own, with its guards. */
+/* Every piece of memory is a buffer of its own, with its guards, unless it shall be pooled. */
 static int open_gpu(struct runner *r, struct hd_err *err)
 {
     struct sim_device_options so;
     struct rt_compiler *compiler;
-    const struct rt_gpu_options go = {.version = "test", .direct_memory = true};
+    const struct rt_gpu_options go = {.version = "test", .direct_memory = !r->o->pooled};
     sim_device_options_init(&so);
     so.multiprocessors = (int)r->o->multiprocessors;
     HD_TRY(sim_device_open(&so, &r->device, err));

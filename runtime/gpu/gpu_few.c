@@ -1,0 +1,143 @@
+/* A result of few rows comes to the host together with the outcome of the pipeline that makes it: behind that pipeline its rows
+ * are put in order and brought together with their strings by a kernel that reads their number on the device
+ * (templates/finish/finish_few.cu), and one wait is for all of it. Where the pipeline runs again, or there are more rows or
+ * strings than were expected, nothing has changed: the state is finished as any other. */
+#include <string.h>
+
+#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_timeline.h"
+
+enum {
+    COMPARED = 2048, /* rows that are put in order by pairs, */
+    COMPARED_TEXT = 256, /* and where their first key is a string */
+    ROW_TEXT = 48, /* bytes for each string of a row */
+    ROWS_MIN = 256, /* there is room for at least so many, and for so many times as many as are expected, */
+    ROWS_TIMES = 4,
+    BLOCKS_MIN = 32,
+    BLOCKS_MAX = 1024
+};
+
+static bool is_next(const struct rt_gpu_exec *x, int state)
+{
+    return x->few.last && state == x->spec->result_state && !x->o->columns && rt_gpu_outcomes_have_few(x);
+}
+
+static uint64_t compared_rows(const struct rt_state *s)
+{
+    bool text = s->nsort && s->fields[s->sort[0].field].phys == RT_STR;
+    return !s->nsort ? UINT32_MAX : text ? COMPARED_TEXT : COMPARED;
+}
+
+/* Rows that stay, as far as there is room for them and for their strings. */
+static void lay_out(struct rt_gpu_few *f, const struct rt_gpu_state *v, uint32_t strings)
+{
+    const struct rt_state *s = v->s;
+    uint64_t skip = (uint64_t)HD_MAX(s->offset, (int64_t)0), stride = (uint64_t)s->stride;
+    uint64_t all = RT_FEW_BYTES / (stride + strings * ROW_TEXT);
+    uint64_t rows = HD_MAX((uint64_t)ROWS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+    f->max = HD_MIN(v->capacity, compared_rows(s));
+    f->room = HD_MIN(HD_MIN(rows, all), HD_MIN(f->max, rt_state_wanted_rows(s) - skip));
+    f->text = f->room * stride;
+    f->text_room = f->room * strings * ROW_TEXT;
+    f->bytes = (size_t)(f->text + f->text_room);
+}
+
+static int launch(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hdd_few_args *p, uint64_t outcome,
+                  struct hd_err *err)
+{
+    const struct rt_state *s = v->s;
+    const struct rt_gpu_few *f = &x->few;
+    p->rows = v->rows_at.address;
+    p->capacity = v->capacity;
+    p->max = f->max;
+    p->count = outcome + offsetof(struct rt_outcome, sink_cursor);
+    p->abort = outcome + offsetof(struct rt_outcome, progress.abort);
+    p->made = outcome + offsetof(struct rt_outcome, string_cursor);
+    p->bytes = outcome + offsetof(struct rt_outcome, text_bytes);
+    p->skip = (uint64_t)HD_MAX(s->offset, (int64_t)0);
+    p->wanted = rt_state_wanted_rows(s) - p->skip;
+    p->to = rt_gpu_outcomes_end(x);
+    p->room = f->room;
+    p->text = p->to + f->text;
+    p->text_room = f->text_room;
+    uint64_t blocks = HD_MAX((uint64_t)BLOCKS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+    p->blocks = rt_finish_blocks(x, HD_MIN(HD_MIN(blocks, (uint64_t)BLOCKS_MAX), f->max), 1);
+    return rt_finish_launch(x, "finish_few", "hdd_few_rows", p->blocks, p, err);
+}
+
+/* Rows as they are need no kernel. */
+static int bring_as_they_are(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    uint64_t stride = (uint64_t)v->s->stride, skip = HD_MIN((uint64_t)HD_MAX(v->s->offset, (int64_t)0), v->capacity);
+    size_t n = (size_t)(HD_MIN(x->few.room, v->capacity - skip) * stride);
+    return x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, rt_gpu_outcomes_landing(x),
+                                     v->rows_at.address + skip * stride, n, err);
+}
+
+static int queue(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t outcome, uint64_t heap,
+                 struct hd_err *err)
+{
+    struct rt_gpu_few *f = &x->few;
+    struct hdd_few_args p;
+    memset(&p, 0, sizeof p);
+    p.heap = heap;
+    HD_TRY(rt_keys_of_order(x, v->s, &p.keys, &f->more[0], err));
+    HD_TRY(rt_keys_of_strings(x, v->s, &p.strings, &f->more[1], err));
+    lay_out(f, v, p.strings.n);
+    if (p.keys.n || p.strings.n)
+        return launch(x, v, &p, outcome, err);
+    f->bytes = 0; /* they do not lie behind the outcomes */
+    return bring_as_they_are(x, v, err);
+}
+
+int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_t heap, struct hd_err *err)
+{
+    struct rt_gpu_few *f = &x->few;
+    struct rt_gpu_span *span;
+    if (!is_next(x, state))
+        return 0;
+    rt_gpu_few_release(x); /* of a run that had no room */
+    HD_TRY(rt_gpu_span_begin(x, RT_SPAN_FINISH, state, &span, err));
+    f->queued = true;
+    HD_TRY(queue(x, &x->state[state], outcome, heap, err));
+    HD_TRY(rt_gpu_span_end(x, span, err));
+    return x->d->ops->event(x->d, &f->ended, err);
+}
+
+void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out)
+{
+    struct rt_gpu_few *f = &x->few;
+    struct rt_gpu_state *v = &x->state[state];
+    if (!f->queued)
+        return;
+    uint64_t skip = (uint64_t)HD_MAX(v->s->offset, (int64_t)0), n = HD_MIN(out->sink_cursor, v->capacity);
+    f->n = HD_MIN(n - HD_MIN(n, skip), rt_state_wanted_rows(v->s) - skip);
+    f->text_bytes = out->text_bytes;
+    f->there = n <= f->max && f->n <= f->room && f->text_bytes <= f->text_room;
+}
+
+void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v)
+{
+    v->rows = v->rows_at.address;
+    v->nrows = x->few.n;
+}
+
+unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a)
+{
+    const struct rt_gpu_few *f = &x->few;
+    size_t rows = (size_t)(f->n * (uint64_t)v->s->stride);
+    unsigned char *out = hd_alloc(a, rows + (size_t)f->text_bytes + 1);
+    memcpy(out, f->landed, rows);
+    memcpy(out + rows, f->landed + f->text, (size_t)f->text_bytes);
+    return out;
+}
+
+void rt_gpu_few_release(struct rt_gpu_exec *x)
+{
+    struct rt_gpu_few *f = &x->few;
+    for (size_t i = 0; i < HD_COUNT(f->more); i++)
+        rt_gpu_release(x, &f->more[i]);
+    if (f->ended)
+        x->d->ops->event_free(x->d, f->ended);
+    *f = (struct rt_gpu_few){.last = f->last};
+}

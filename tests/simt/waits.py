@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""How often the host waits for a GPU in an execution, what it launches, and how much memory it clears by itself.
+
+    waits.py --query BIN --db DB --plans DIR
+
+Each of these takes a host 1 to 4 us, a wait 13 to 34, and most kernels of small queries take less. The first wait is for columns, the
+last one for what may be left behind an error; between them is one for the result, and one for each count of rows that
+nobody can do without."""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# query: waits, launches, clears, of plans at scale factor 0.01. What raises a number belongs into docs/performance.md.
+MOST = {
+    1: (3, 3, 1),  # groups by index, then few rows in order
+    5: (3, 7, 1),  # six pipelines one behind the other
+    6: (3, 2, 1),  # a row as it is
+    9: (3, 9, 2),  # rows that others read
+    11: (3, 8, 1),  # rows of groups that are slots, a scalar subquery
+    15: (3, 7, 1),  # a shared subplan
+    18: (3, 2, 1),  # an order with a limit
+    21: (3, 8, 1),  # rows that two states are made of
+}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--query", required=True)
+    p.add_argument("--db", required=True)
+    p.add_argument("--plans", type=Path, required=True)
+    args = p.parse_args()
+    wrong = 0
+    for query, most in MOST.items():
+        command = [args.query, args.plans / f"q{query:02d}.json", "--db", args.db, "--stats", "--pooled", "--seeds", "2"]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+        told = re.search(r"seed 1: (\d+) launches, .* (\d+) waits, (\d+) clears", done.stderr)
+        if done.returncode != 0 or not told:
+            sys.exit(f"q{query}: {done.stderr}")
+        launches, waits, clears = map(int, told.groups())
+        print(f"q{query}: {waits} waits, {launches} launches, {clears} clears")
+        if (waits, launches, clears) != most:
+            print(f"  expected {most[0]} waits, {most[1]} launches, {most[2]} clears")
+            wrong += 1
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
