@@ -211,7 +211,7 @@ static struct rt_memory_model memory(struct heddle_statement *s)
                                     .cache = (double)d->l2_bytes,
                                     .bandwidth = d->bandwidth,
                                     .gathers = {640e9 * part, 162e9 * part, 43e9 * part},
-                                    .atomics = {103e9 * part, 16e9 * part}};
+                                    .atomics = {.near = 103e9 * part, .cached = 16e9 * part, .beyond = 0}};
 }
 
 /* ---- report ---------------------------------------------------------------------------- */
