@@ -81,8 +81,10 @@ static double sent_bytes(const struct api_spread *p)
 static int segments_below(const struct fe_node *n)
 {
     int most = n->op == FE_SCAN_OP ? n->u.scan.table->nsegments : 0;
-    for (int i = 0; i < n->ninputs; i++)
-        most = HD_MAX(most, segments_below(n->inputs[i]));
+    for (int i = 0; i < n->ninputs; i++) {
+        int below = segments_below(n->inputs[i]); /* HD_MAX names its arguments twice */
+        most = HD_MAX(most, below);
+    }
     return most;
 }
 
@@ -91,8 +93,10 @@ static int segments_below(const struct fe_node *n)
 void api_spread_prepare(struct heddle_statement *s)
 {
     s->segments = segments_below(s->plan->root);
-    for (int i = 0; i < s->plan->nshared; i++)
-        s->segments = HD_MAX(s->segments, segments_below(s->plan->shared[i]));
+    for (int i = 0; i < s->plan->nshared; i++) {
+        int below = segments_below(s->plan->shared[i]);
+        s->segments = HD_MAX(s->segments, below);
+    }
     if (!s->segments || !s->automatic.on)
         return;
     s->automatic.on = false;
