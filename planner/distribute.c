@@ -303,12 +303,7 @@ static struct dist_rel ordered(struct dist *d, const struct cJSON *op, const str
         in = dist_whole(d, in);
     }
     dist_state(d, &in, n);
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
-                             .node = n,
-                             .split = in.split,
-                             .by = by,
-                             .way = in.way,
-                             .state_bytes = in.state_bytes};
+    return dist_result(d, op, n, &in, by);
 }
 
 /* The rows of a worker come before those of the next one: it has a range of the first key, as the result shows them. */

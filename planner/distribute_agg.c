@@ -340,12 +340,7 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
         by = in.split ? keys_or_none(d, &in, n) : NULL;
     }
     dist_groups(d, &in, n);
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
-                             .node = n,
-                             .split = in.split,
-                             .by = by,
-                             .way = in.way,
-                             .state_bytes = in.state_bytes};
+    return dist_result(d, op, n, &in, by);
 }
 
 struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel in)
@@ -365,10 +360,5 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
         by = in.by;
     }
     dist_groups(d, &in, n);
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL),
-                             .node = n,
-                             .split = in.split,
-                             .by = by,
-                             .way = in.way,
-                             .state_bytes = in.state_bytes};
+    return dist_result(d, op, n, &in, by);
 }

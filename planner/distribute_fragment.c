@@ -74,6 +74,17 @@ struct cJSON *dist_over(struct hd_arena *a, const struct cJSON *op, const char *
     return v;
 }
 
+struct dist_rel dist_result(struct dist *d, const struct cJSON *op, const struct fe_node *n, const struct dist_rel *in,
+                            bool *by)
+{
+    return (struct dist_rel){.op = dist_over(d->a, op, "input", in->op, NULL),
+                             .node = n,
+                             .split = in->split,
+                             .by = by,
+                             .way = in->way,
+                             .state_bytes = in->state_bytes};
+}
+
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows)

@@ -108,6 +108,9 @@ struct cJSON *dist_as(struct hd_arena *a, struct cJSON *expr, const char *name);
 /* The operator, with `input` in the place of its member, and without the members of the list that NULL ends. */
 struct cJSON *dist_over(struct hd_arena *a, const struct cJSON *op, const char *member, struct cJSON *input, ...)
     __attribute__((sentinel));
+/* The operator over `in`, whose rows are where those of `in` are; by: as in struct dist_rel, of n. */
+struct dist_rel dist_result(struct dist *d, const struct cJSON *op, const struct fe_node *n, const struct dist_rel *in,
+                            bool *by);
 struct cJSON *dist_new_op(struct hd_arena *a, const char *op, struct cJSON *input);
 
 #endif
