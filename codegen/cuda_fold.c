@@ -42,17 +42,30 @@ static bool is_read(const struct cu_unit *u, int slot, int first)
     return read[slot];
 }
 
+/* Children from fold<number>.begin on, fold<number>.n of them, each `stride` behind the one before. */
+static int open_range(struct cu_unit *u, const struct pl_step *s, int number)
+{
+    const char *range =
+        hd_asprintf(u->arena, "hdd_expand_parent(%s, %s)", cu_arg(u, s->a_offsets), cu_slot(u, s->row_slot));
+    bool piece = s->kind == PL_STEP_FOLD_PIECE;
+    if (piece)
+        range = hd_asprintf(u->arena, "hdd_piece_of<%d, %d>(%s, %s)", s->piece, s->stride, range, cu_expr(u, s->expr));
+    cu_line(u->out, "const hdd_range fold%d = %s;", number, range);
+    if (s->probe == PL_INNER)
+        cu_line(u->out, "live = fold%d.n > 0;", number);
+    return piece ? s->stride : 1;
+}
+
 void cu_fold_open(struct cu_unit *u, const struct pl_step *s, int number)
 {
-    cu_line(u->out, "const hdd_range fold%d = hdd_expand_parent(%s, %s);", number, cu_arg(u, s->a_offsets),
-            cu_slot(u, s->row_slot));
-    cu_line(u->out, "live = fold%d.n > 0;", number);
+    int stride = open_range(u, s, number);
+    const char *by = stride > 1 ? hd_asprintf(u->arena, " * %d", stride) : "";
     for (int i = number + 1; u->pipeline->steps[i].kind != PL_STEP_FOLD_END; i++)
         if (u->pipeline->steps[i].kind == PL_STEP_FOLD_ADD)
             begin(u, &u->pipeline->steps[i]);
     cu_open(u->out, "for (u32 k%d = 0; k%d < fold%d.n; k%d++) {", number, number, number, number);
     if (is_read(u, s->slot, number + 1))
-        cu_line(u->out, "%s = (i32)(fold%d.begin + k%d);", cu_slot(u, s->slot), number, number);
+        cu_line(u->out, "%s = (i32)(fold%d.begin + k%d%s);", cu_slot(u, s->slot), number, number, by);
     else
         cu_line(u->out, "(void)%s;", cu_slot(u, s->slot));
     u->folding = true;

@@ -330,7 +330,7 @@ static const char *summary(struct cu_unit *u)
 static bool has_folds(const struct pl_pipeline *p)
 {
     for (int i = 0; i < p->nsteps; i++)
-        if (p->steps[i].kind == PL_STEP_FOLD)
+        if (pl_opens_fold(p->steps[i].kind))
             return true;
     return false;
 }

@@ -390,7 +390,8 @@ void cu_step(struct cu_unit *u, const struct pl_step *s, int number)
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: step_probe(u, s, number); return;
-    case PL_STEP_FOLD: cu_fold_open(u, s, number); return;
+    case PL_STEP_FOLD:
+    case PL_STEP_FOLD_PIECE: cu_fold_open(u, s, number); return;
     case PL_STEP_FOLD_ADD: cu_fold_add(u, s); return;
     case PL_STEP_FOLD_END: cu_fold_close(u); return;
     case PL_STEP_SEARCH: step_search(u, s, number); return;

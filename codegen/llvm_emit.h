@@ -116,6 +116,7 @@ struct cg_loop {
 struct cg_fold {
     const struct pl_step *step; /* that opened it */
     LLVMValueRef sums; /* what is added up, in memory */
+    LLVMBasicBlockRef none; /* of a row without children that goes on; NULL: it ends */
     struct cg_loop loop;
 };
 
@@ -323,8 +324,8 @@ struct cg_range {
     LLVMValueRef begin, end;
 };
 struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s);
-struct cg_range cg_fold_range(struct cg_fn *f,
-                              const struct pl_step *s); /* of a fold; not empty where the code goes on */
+/* Of a fold; not empty where the code goes on, else it goes to `none`. */
+struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef none);
 void cg_bind_child(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i);
 
 /* llvm_sink.c; llvm_agg.c for aggregates (llvm_sink.h) */

@@ -101,9 +101,14 @@ static void clear(struct cg_fn *f)
 
 void cg_fold_open(struct cg_fn *f, const struct pl_step *s)
 {
-    struct cg_range r = cg_fold_range(f, s);
+    bool left = s->probe == PL_LEFT;
     f->fold.step = s;
-    clear(f);
+    f->fold.none = left ? l_block(f, "none") : NULL;
+    if (left)
+        clear(f);
+    struct cg_range r = cg_fold_range(f, s, left ? f->fold.none : f->next);
+    if (!left)
+        clear(f);
     f->fold.loop = cg_loop_open(f, r.begin, r.end);
     f->fold.loop.rolled = true; /* children are few */
     LLVMValueRef i = f->fold.loop.i;
@@ -128,7 +133,14 @@ void cg_fold_close(struct cg_fn *f)
 {
     int bytes;
     l_br(f, f->fold.loop.latch);
-    cg_loop_close(f, &f->fold.loop);
+    cg_loop_close_by(f, &f->fold.loop, f->fold.step->kind == PL_STEP_FOLD_PIECE ? f->fold.step->stride : 1);
+    if (f->fold.none) {
+        LLVMBasicBlockRef join = l_block(f, "folded");
+        l_br(f, join);
+        l_goto(f, f->fold.none);
+        l_br(f, join);
+        l_goto(f, join);
+    }
     for (const struct pl_step *s = f->fold.step; s->kind != PL_STEP_FOLD_END; s++) {
         if (s->kind != PL_STEP_FOLD_ADD)
             continue;

@@ -300,10 +300,22 @@ struct cg_range cg_step_range(struct cg_fn *f, const struct pl_step *s)
     return (struct cg_range){begin, end};
 }
 
-struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s)
+/* Of the children r those of a piece, of which the last one may be some `stride` in front of the end. */
+static struct cg_range piece_of(struct cg_fn *f, const struct pl_step *s, struct cg_range r)
 {
-    struct cg_range r = fk_range(f, s, f->next);
-    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), f->next, "children");
+    LLVMValueRef number = cg_expr(f, s->expr).v, stride = l_i64(f, s->stride);
+    LLVMValueRef block = LLVMBuildUDiv(f->b, number, stride, ""), lane = LLVMBuildURem(f->b, number, stride, "");
+    LLVMValueRef rows = l_i64(f, (int64_t)s->stride * s->piece);
+    LLVMValueRef begin = l_add(f, r.begin, l_add(f, l_mul(f, block, rows), lane)), end = l_add(f, begin, rows);
+    return (struct cg_range){begin, l_select(f, l_icmp(f, LLVMIntSLT, end, r.end), end, r.end)};
+}
+
+struct cg_range cg_fold_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef none)
+{
+    struct cg_range r = fk_range(f, s, none);
+    if (s->kind == PL_STEP_FOLD_PIECE)
+        r = piece_of(f, s, r);
+    l_need(f, l_icmp(f, LLVMIntSLT, r.begin, r.end), none, "children");
     return r;
 }
 

@@ -251,7 +251,8 @@ void cg_step(struct cg_fn *f, const struct pl_step *s)
     case PL_STEP_PROBE_COLUMN:
     case PL_STEP_PROBE_HASH:
     case PL_STEP_PROBE_SORTED: cg_step_probe(f, s); break;
-    case PL_STEP_FOLD: cg_fold_open(f, s); break;
+    case PL_STEP_FOLD:
+    case PL_STEP_FOLD_PIECE: cg_fold_open(f, s); break;
     case PL_STEP_FOLD_ADD: cg_fold_add(f, s); break;
     case PL_STEP_FOLD_END: cg_fold_close(f); break;
     case PL_STEP_SEARCH: cg_step_search(f, s); break;

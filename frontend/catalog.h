@@ -92,6 +92,11 @@ struct fe_key_index {
  * is NULL where the child is clustered in parent order, so that child row ids are the
  * positions themselves. Composite foreign keys are checked and kept with n_columns > 1 and
  * no index. */
+struct fe_long_parent {
+    int64_t row, children;
+};
+/* A parent of more children is a long one; of more long ones there is no list. */
+enum { FE_LONG_CHILDREN = 64, FE_LONG_PARENTS = 16 };
 struct fe_foreign_key {
     int n_columns;
     const int *columns; /* of the child table */
@@ -100,6 +105,8 @@ struct fe_foreign_key {
     const uint64_t *offsets; /* parent rows + 1, or NULL: no index */
     const uint32_t *child_rows;
     int64_t max_children;
+    int nlong; /* long parents, by ascending rows; 0: there are none, or they are not known */
+    const struct fe_long_parent *longs;
 };
 
 /* A table is in one piece, or it has segments: tables in one piece of the same name and columns, whose rows are one behind

@@ -19,7 +19,8 @@ int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_ta
 /* "primary_key": optional list of column names. */
 int fe_read_primary_key(const struct fe_json *table, struct fe_table *t);
 /* "foreign_keys": optional; find gives the table of a name or NULL. The elements are checked
- * to have the keys "columns", "table", "references" and, if more, "index", "max_children". */
+ * to have the keys "columns", "table", "references" and, if more, "index", "max_children",
+ * "long_parents". */
 int fe_read_foreign_keys(const struct fe_json *table, struct fe_table *t,
                          const struct fe_table *(*find)(const void *, const char *), const void *set, bool more);
 

@@ -383,6 +383,31 @@ static int read_key_indexes(const struct fe_json *table, struct fe_table *t, str
     return 0;
 }
 
+/* "long_parents": [{"row": number, "children": number}, ...], optional */
+static int read_long_parents(const struct fe_json *v, const struct fe_table *t, struct fe_foreign_key *f)
+{
+    struct fe_json list, x, m;
+    int64_t last = -1;
+    if (!fe_json_get(v, "long_parents", &list))
+        return 0;
+    HD_TRY(fe_json_array(&list));
+    f->nlong = fe_json_length(&list);
+    if (f->nlong > FE_LONG_PARENTS)
+        return fe_json_fail(&list, "expected at most %d, found %d", FE_LONG_PARENTS, f->nlong);
+    struct fe_long_parent *longs = HD_NEWN(v->r->arena, struct fe_long_parent, f->nlong + 1);
+    for (bool more = fe_json_first(&list, &x); more; more = fe_json_next(&x)) {
+        struct fe_long_parent *p = &longs[x.index];
+        HD_TRY(fe_json_object(&x, "row", "children", NULL));
+        HD_TRY(fe_json_need(&x, "row", &m));
+        HD_TRY(fe_json_int(&m, last + 1, f->parent->rows - 1, &p->row));
+        HD_TRY(fe_json_need(&x, "children", &m));
+        HD_TRY(fe_json_int(&m, FE_LONG_CHILDREN + 1, HD_MIN(f->max_children, t->rows), &p->children));
+        last = p->row;
+    }
+    f->longs = longs;
+    return 0;
+}
+
 /* "index": {"offsets": file, "child_rows": file?} */
 static int read_fk_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
                          struct fe_foreign_key *f, struct fe_fk_files *files)
@@ -390,6 +415,7 @@ static int read_fk_index(const struct fe_json *v, const struct fe_table *t, stru
     struct fe_json x, m;
     *files = (struct fe_fk_files){-1, -1};
     HD_TRY(fe_json_opt_int(v, "max_children", -1, t->rows, &f->max_children));
+    HD_TRY(read_long_parents(v, t, f));
     if (!fe_json_get(v, "index", &x))
         return 0;
     HD_TRY(fe_json_object(&x, "offsets", "child_rows", NULL));

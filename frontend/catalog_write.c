@@ -141,6 +141,13 @@ static void put_foreign_key(struct writer *w, const struct fe_table *t, const st
     put_column_names(w, "references", f->parent, f->n_columns, f->parent_columns);
     if (f->max_children >= 0)
         put_int(w, "max_children", f->max_children);
+    for (int i = 0; i < f->nlong; i++) {
+        hd_strbuf_adds(&w->b, i ? ", {" : ", \"long_parents\": [{");
+        hd_strbuf_addf(&w->b, "\"row\": %lld, \"children\": %lld}", (long long)f->longs[i].row,
+                       (long long)f->longs[i].children);
+    }
+    if (f->nlong)
+        hd_strbuf_addc(&w->b, ']');
     if (files && files->offsets >= 0) {
         hd_strbuf_adds(&w->b, ", \"index\": {");
         put_file(w, "", "offsets", files->offsets);

@@ -250,6 +250,7 @@ static void add_step(struct accesses *a, const struct pl_step *s, int counter)
     case PL_STEP_EXPAND_HASH: add_slots(a, s, counter); return;
     case PL_STEP_EXPAND_CSR: add_csr(a, s, counter); return;
     case PL_STEP_FOLD:
+    case PL_STEP_FOLD_PIECE:
     case PL_STEP_EXPAND_FK: add_fk(a, s, counter); return;
     case PL_STEP_EXPAND_SORTED: add_search(a, s, counter); return;
     case PL_STEP_MARK: add_mark(a, s, counter); return;
@@ -341,7 +342,7 @@ void pl_seal_accesses(struct ctx *c, const struct pl_pipeline *q)
         a.runs[i] = -1;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        if ((pl_opens_level(s->kind) || s->kind == PL_STEP_FOLD) && s->slot >= 0) /* children are neighbours */
+        if ((pl_opens_level(s->kind) || pl_opens_fold(s->kind)) && s->slot >= 0) /* children are neighbours */
             a.runs[s->slot] = i;
         add_values_of_step(&a, s, i);
         add_step(&a, s, i);

@@ -2,6 +2,7 @@
  * goes on with the parent's row and what its children amount to. */
 #include "planner/agg.h"
 #include "planner/build.h"
+#include "planner/fold_long.h"
 #include "planner/handle.h"
 #include "planner/lower_arith.h"
 #include "planner/lower_expr.h"
@@ -102,6 +103,26 @@ static void restore_keys(struct ctx *c, const struct stage *g, struct handle *pa
         key_out[0] = h_column(c, parent->table, f->child->fks[f->fk].parent_columns[0], parent);
 }
 
+/* The values become those of long parents as well. */
+static int add_long(struct ctx *c, struct open_pipeline *p, const struct stage *g, struct part *agg, struct pl_val *there)
+{
+    struct fold_sum *sums = HD_NEWN(c->a, struct fold_sum, g->naggs + 1);
+    int n = g->naggs, at = n;
+    for (int i = 0; i < g->naggs; i++) {
+        bool counts = g->aggs[i].fn == FE_AGG_COUNT_STAR;
+        sums[i] = (struct fold_sum){counts ? FE_AGG_COUNT : g->aggs[i].fn, agg[i].h->val};
+        if (sums[i].v.expr == there->expr)
+            at = i;
+    }
+    if (at == n)
+        sums[n++] = (struct fold_sum){FE_AGG_COUNT, *there};
+    HD_TRY(fold_long(c, p, sums, n, at, g->path));
+    for (int i = 0; i < g->naggs; i++)
+        agg[i].h = h_phys(c, sums[i].v);
+    *there = sums[at].v;
+    return 0;
+}
+
 int fold_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *out, struct handle **key_out,
                struct part *agg_out)
 {
@@ -111,7 +132,7 @@ int fold_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *
     struct handle *parent = p->fold.parent;
     double rows = (double)fk->max_children, parents = p->steps.v[p->fold.step].est;
     struct pl_val child = child_of(c, p, &p->steps.v[p->fold.step]), there = {.expr = -1};
-    bool ends = ends_children(p);
+    bool longs = fold_has_long(fk), ends = longs || ends_children(p);
     for (int i = 0; i < g->naggs; i++) {
         agg_out[i] = (struct part){0};
         HD_TRY(add_item(c, p, &g->aggs[i], rows, child, &agg_out[i], &there));
@@ -120,6 +141,8 @@ int fold_stage(struct ctx *c, struct stream *s, struct stage *g, struct stream *
     if (ends && there.expr < 0)
         there = add_count(c, p, fe_agg_name(FE_AGG_COUNT_STAR), child, rows, g->path);
     fold_close(c, p, g->path);
+    if (longs)
+        HD_TRY(add_long(c, p, g, agg_out, &there));
     p->est = parents;
     if (ends)
         leave_out(c, p, there, parents > 0 ? HD_MIN(1, g->d->groups / parents) : 1, g->path);

@@ -276,7 +276,7 @@ double pl_cost_parts(double moved, double rows)
 static const double ns_agg_row = 25;      /* of a hash table */
 static const double ns_group_byte = 0.2;  /* cleared and read */
 static const double ns_merged_byte = 0.3; /* and added to another copy */
-enum { NS_PARENT = 6, NS_TESTED = 5, NS_ADDED = 6 };
+enum { NS_PARENT = 6, NS_TESTED = 5, NS_ADDED = 6, NS_LONG = 3 };
 static const double shared_bytes_max = 4e9, copies_bytes_max = 64e6, input_row_bytes = 32;
 
 double pl_cost_agg_hash(double rows)
@@ -302,9 +302,9 @@ double pl_cost_agg_added(double rows)
 /* The end of a loop over few children is mispredicted; conditions on them are tried one by one, not in vectors. They take
  * less, but those that drop most rows, as estimates often fail to see, leave little for groups elsewhere. A GPU waits for
  * memory meanwhile. */
-double pl_cost_agg_fold(double parents, double tested, bool gpu)
+double pl_cost_agg_fold(double parents, double tested, double long_children, bool gpu)
 {
-    return parents * (gpu ? 1 : NS_PARENT) + tested * (gpu ? 0 : NS_TESTED);
+    return parents * (gpu ? 1 : NS_PARENT) + tested * (gpu ? 0 : NS_TESTED) + long_children * (gpu ? 1 : NS_LONG);
 }
 
 /* A copy that is small beside the cache costs nothing. */

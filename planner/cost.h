@@ -105,7 +105,7 @@ double pl_cost_agg_shared(double bytes);
 /* Adding rows to groups that lie elsewhere. */
 double pl_cost_agg_added(double rows);
 /* Going through the children of so many parents, and trying conditions on so many of these one by one. */
-double pl_cost_agg_fold(double parents, double tested, bool gpu);
+double pl_cost_agg_fold(double parents, double tested, double long_children, bool gpu);
 bool pl_agg_private_fits(double bytes, double limit, double rows);
 bool pl_agg_copies_fit(double bytes, int copies, double rows);
 bool pl_agg_shared_fits(double bytes, double rows);

@@ -115,6 +115,7 @@ struct open_pipeline {
     struct pl_open_fold {
         struct handle *parent; /* of the fold that is open; NULL: none is */
         int step, nlookups; /* that opens it; of `lookups`, those that were there before */
+        int parent_slot, number; /* of the parent's row, and of its number among the long ones, -1: it is none */
         HD_VEC(struct pl_folded) loaded;
     } fold;
 };

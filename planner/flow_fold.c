@@ -2,7 +2,9 @@
  * finds from the parents, whose children lie together and are few; and what is known of them then. */
 #include "planner/flow_fold.h"
 
+#include "planner/estimate.h"
 #include "planner/flow_rows.h"
+#include "planner/fold_long.h"
 #include "planner/handle.h"
 #include "planner/known.h"
 #include "planner/need.h"
@@ -51,7 +53,7 @@ static const char *no_children(struct ctx *c, const struct fe_foreign_key *fk)
 {
     if (fk->child_rows)
         return "children do not lie in the order of their parents";
-    if (fk->max_children < 0 || fk->max_children > PL_FOLD_CHILDREN)
+    if (fk->max_children < 0 || (fold_has_long(fk) && !fk->nlong))
         return hd_asprintf(c->a, "a parent has up to %lld children", (long long)fk->max_children);
     return NULL;
 }
@@ -110,8 +112,28 @@ static void of_scan(const struct stream *s, const struct stage *g, int condition
     f->why_not = no_key(k, &k->table->fks[fk]);
 }
 
+static bool may_raise(int n, const struct fe_expr *const *v)
+{
+    bool raises = false;
+    for (int i = 0; i < n && !raises; i++)
+        raises = lx_may_fail(v[i]);
+    return raises;
+}
+
+/* Children of long parents are added up whatever drops these. */
+static const char *no_long(const struct stage *g, const struct pl_join *j, int conditions, const struct handle *child,
+                           const struct handle *parent)
+{
+    if (conditions || j->nrest || j->nkeys > 1)
+        return "a parent has many children, on which there are conditions of other rows";
+    if (may_raise(j->nbuild, j->build_only) || may_raise(j->build->u.filter.n, j->build->u.filter.v))
+        return "a parent has many children, on which conditions may fail";
+    return fold_no_long(g, child, parent);
+}
+
 /* Groups of what a join by a foreign key's index finds: the keys say which parent, and nothing else. */
-static void of_join(struct ctx *c, const struct stream *s, const struct stage *g, struct pl_fold_facts *f)
+static void of_join(struct ctx *c, const struct stream *s, const struct stage *g, int conditions,
+                    struct pl_fold_facts *f)
 {
     const struct pl_join *j = &f->from->u.join;
     struct handle *parent = s->at ? s->at->parent : NULL;
@@ -126,6 +148,9 @@ static void of_join(struct ctx *c, const struct stream *s, const struct stage *g
     f->fk = j->fk;
     f->parent = parent;
     f->parents = j->probe->rows;
+    if (!fold_has_long(&f->child->fks[f->fk]))
+        return;
+    f->why_not = no_long(g, j, conditions, s->at->child, parent);
 }
 
 static int conditions_of(const struct pl_node *n)
@@ -151,10 +176,11 @@ int flow_fold_facts(struct ctx *c, const struct stream *s, const struct stage *g
     if (f->from && f->from->op == PL_NODE_SCAN)
         of_scan(s, g, conditions, f);
     else if (f->from)
-        of_join(c, s, g, f);
+        of_join(c, s, g, conditions, f);
     if (!f->parented)
         return 0;
     const struct fe_foreign_key *fk = &f->child->fks[f->fk];
+    f->long_children = fold_long_children(fk);
     const char *why = no_children(c, fk);
     f->why_not = why ? why : f->why_not;
     if (is_large(c, g, f, conditions))

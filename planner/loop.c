@@ -71,7 +71,7 @@ static bool has_own_strings(const struct ctx *c, const struct open_pipeline *p)
 static bool has_fold(const struct open_pipeline *p)
 {
     for (int i = 0; i < p->steps.n; i++)
-        if (p->steps.v[i].kind == PL_STEP_FOLD)
+        if (pl_opens_fold(p->steps.v[i].kind))
             return true;
     return false;
 }

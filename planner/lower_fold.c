@@ -1,6 +1,7 @@
 #include "planner/lower_fold.h"
 
 #include "planner/build.h"
+#include "planner/fold_long.h"
 #include "planner/handle.h"
 
 struct handle *fold_open(struct ctx *c, struct open_pipeline *p, struct handle *parent, const struct fe_table *t,
@@ -8,14 +9,22 @@ struct handle *fold_open(struct ctx *c, struct open_pipeline *p, struct handle *
 {
     int a_offsets = pb_arg_table(c, RT_ARG_FK_OFFSETS, t, fk);
     int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", t->name), RT_I32, false);
-    p->fold = (struct pl_open_fold){.parent = parent, .step = p->steps.n, .nlookups = p->lookups.n};
+    bool longs = fold_has_long(&t->fks[fk]);
+    struct fold_short of = {-1, parent->slot};
+    if (longs)
+        of = fold_short(c, p, &t->fks[fk], parent->slot);
+    p->fold = (struct pl_open_fold){.parent = parent,
+                                    .step = p->steps.n,
+                                    .nlookups = p->lookups.n,
+                                    .parent_slot = parent->slot,
+                                    .number = of.number};
     struct pl_step *s = pb_step(c, p, PL_STEP_FOLD, path);
     s->table = t;
     s->index = fk;
     s->slot = slot;
-    s->row_slot = parent->slot;
-    s->row_nullable = parent->row_nullable;
-    s->probe = PL_INNER;
+    s->row_slot = of.row;
+    s->row_nullable = parent->row_nullable || longs;
+    s->probe = longs ? PL_LEFT : PL_INNER;
     s->a_offsets = a_offsets;
     return h_row(c, slot, t, -1, false);
 }

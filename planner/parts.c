@@ -517,7 +517,7 @@ static void cut_steps(struct ctx *c, struct pl_pipeline *q)
             first = i + 1;
         else
             weight += n;
-        folding = s->kind == PL_STEP_FOLD || (folding && s->kind != PL_STEP_FOLD_END);
+        folding = pl_opens_fold(s->kind) || (folding && s->kind != PL_STEP_FOLD_END);
     }
     if (first < q->nsteps)
         add_part(c, &q->parts, &q->nparts, first, q->nsteps);

@@ -264,7 +264,7 @@ void pl_choose_groups(struct ctx *c, struct pl_node *n, const struct pl_group_fa
     tell_keys(c, n, f);
     struct pl_decision *d = pl_decide(c, n, "groups");
     if (o->parented) {
-        double ns = pl_cost_agg_fold(o->parents, o->tested, c->opt.on_gpu);
+        double ns = pl_cost_agg_fold(o->parents, o->tested, o->long_children, c->opt.on_gpu);
         g->fold = !o->why_not && ns < cost_of_groups(c, f, taken) ? o : NULL;
         pl_decide_way(c, d, group_names[GROUPS_FOLD], o->why_not ? -1 : ns, o->why_not);
     }

@@ -100,6 +100,7 @@ struct pl_fold_facts {
     const char *why_not; /* they cannot be folded, NULL: they can */
     double parents,
         tested; /* rows, estimated: of parents, and of children that a scan would try conditions on in vectors */
+    double long_children; /* of parents with too many */
 };
 
 /* What is known of a grouping by its keys. */

@@ -9,7 +9,9 @@
  * Folds. The steps between FOLD and FOLD_END run once per child of a parent's row, in a loop inside the lane or thread
  * that has the row; a child that a step ends is not added up. What they set lives there alone, but for the slots of
  * FOLD_ADD, which are read behind FOLD_END. Folds are not nested, no level begins in one, and facts bound the children
- * of a parent (PL_FOLD_CHILDREN), so that no skew hides from the balancing.
+ * of a parent (PL_FOLD_CHILDREN), so that no skew hides from the balancing. A LEFT fold goes on with a row that has no
+ * children, or is -1, as parents with more than that are there; of these FOLD_PIECE goes through pieces: piece i begins with
+ * child i / stride * stride * piece + i % stride, and has `piece` children, each `stride` behind the one before.
  *
  * NULL. A slot or expression with nullable = true is a pair (value, valid). Where valid is false
  * the value is unspecified but safe to compute with. Row-id slots use -1 for a null-extended row;
@@ -106,7 +108,7 @@ struct pl_part {
 enum { PL_PART_KEYS = 16 };
 
 /* Children of a row that a fold goes through at most. */
-enum { PL_FOLD_CHILDREN = 64 };
+enum { PL_FOLD_CHILDREN = FE_LONG_CHILDREN };
 
 /* That a state can be searched by. */
 enum { PL_SEARCH_WORDS = 2 };
@@ -119,17 +121,18 @@ struct pl_step {
     enum pl_step_kind kind;
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
     int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
-    int row_slot; /* LOAD_*, EXPAND_FK, FOLD, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
+    int piece, stride; /* FOLD_PIECE */
+    int row_slot; /* LOAD_*, EXPAND_FK, FOLD, FOLD_PIECE, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable; /* row_slot may be -1 */
     bool negate;
     bool behind; /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;
     int column; /* LOAD_COLUMN; PROBE_CHILD: by which children are sorted; PROBE_COLUMN, EXPAND_COLUMN,
                                  EXPAND_BAND: by which rows are sorted */
-    int index; /* PROBE_KEY: key index number; EXPAND_FK, FOLD, PROBE_CHILD: foreign key number */
+    int index; /* PROBE_KEY: key index number; EXPAND_FK, FOLD, FOLD_PIECE, PROBE_CHILD: foreign key number */
     int state, field;
     int reach; /* EXPAND_SORTED: running field of the state, -1 none */
-    int expr; /* LET, FILTER; EXPAND_COUNT: I64; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
+    int expr; /* LET, FILTER; EXPAND_COUNT: I64; FOLD_PIECE: I64 number of the piece; PROBE_BITMAP/DIRECT, EXPAND_CSR: I64 index (0 based; outside
                                  0..range-1 or NULL: no match); PROBE_KEY: I64 key value (minus nothing);
                                  PROBE_CHILD, PROBE_COLUMN, EXPAND_COLUMN: I64 value of the column; SEARCH: I64 word to look for, never NULL */
     int nkeys;

@@ -104,6 +104,8 @@ static void print_where(const struct printer *w, const struct pl_step *s)
         print_slot(w, s->row_slot);
     if (s->kind == PL_STEP_PROBE_CHILD)
         hd_strbuf_addf(w->o, ", %s = ", s->table->cols[s->column].name);
+    if (s->kind == PL_STEP_FOLD_PIECE)
+        hd_strbuf_addf(w->o, ", of %d by %d, ", s->piece, s->stride);
 }
 
 /* Loads of a tile that survivors do: beside the tile's own, or in its place. */
@@ -119,7 +121,7 @@ static bool is_in_fold(const struct pl_pipeline *p, int i)
     if (p->steps[i].kind == PL_STEP_FOLD_END)
         return false;
     while (--i >= 0 && p->steps[i].kind != PL_STEP_FOLD_END)
-        if (p->steps[i].kind == PL_STEP_FOLD)
+        if (pl_opens_fold(p->steps[i].kind))
             return true;
     return false;
 }

@@ -10,7 +10,8 @@
 static bool is_pure(const struct pl_step *s)
 {
     enum pl_yield yields = pl_step_form(s->kind)->yields;
-    return yields == PL_YIELDS_ONE || (yields == PL_YIELDS_PROBED && (s->probe == PL_LEFT || s->probe == PL_MARK));
+    bool looks = yields == PL_YIELDS_PROBED && !pl_opens_fold(s->kind);
+    return yields == PL_YIELDS_ONE || (looks && (s->probe == PL_LEFT || s->probe == PL_MARK));
 }
 
 static void prune_steps(struct ctx *c, struct open_pipeline *p)

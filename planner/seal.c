@@ -68,7 +68,7 @@ static uint64_t visits_bound(const struct ctx *c, const struct pl_pipeline *q)
 {
     uint64_t rows = source_bound(c, q->spec);
     for (int i = 0; i < q->nsteps; i++)
-        if (q->steps[i].kind == PL_STEP_FOLD)
+        if (pl_opens_fold(q->steps[i].kind))
             rows *= PL_FOLD_CHILDREN;
     return rows;
 }

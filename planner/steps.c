@@ -28,6 +28,11 @@ bool pl_opens_level(enum pl_step_kind k)
     return forms[k].yields == PL_YIELDS_MANY;
 }
 
+bool pl_opens_fold(enum pl_step_kind k)
+{
+    return k == PL_STEP_FOLD || k == PL_STEP_FOLD_PIECE;
+}
+
 bool pl_children_are_many(enum pl_step_kind k)
 {
     return pl_children(k) == PL_CHILDREN_ALL || pl_children(k) == PL_CHILDREN_COUNT;

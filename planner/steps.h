@@ -65,6 +65,7 @@ enum pl_children { PL_CHILDREN_KEY, PL_CHILDREN_PARENT, PL_CHILDREN_VALUE, PL_CH
 const struct pl_step_form *pl_step_form(enum pl_step_kind k);
 const char *pl_step_name(enum pl_step_kind k);
 bool pl_opens_level(enum pl_step_kind k);
+bool pl_opens_fold(enum pl_step_kind k);
 /* What bounds the children of a row is no key: a morsel over them may be long. */
 bool pl_children_are_many(enum pl_step_kind k);
 enum pl_children pl_children(enum pl_step_kind k); /* which opens a level */

@@ -15,7 +15,7 @@ static bool check_nest(struct vf *v)
     for (int i = 0; i < p->nsteps; i++) {
         const struct pl_step *s = &p->steps[i];
         v->step = i;
-        if (s->kind == PL_STEP_FOLD) {
+        if (pl_opens_fold(s->kind)) {
             VF_CHECK(v, FOLD_NEST, open < 0 && !p->loop.rows);
             open = i;
         } else if (s->kind == PL_STEP_FOLD_END) {
@@ -33,7 +33,9 @@ static bool check_nest(struct vf *v)
 static bool check_children(struct vf *v, const struct pl_step *s)
 {
     const struct fe_foreign_key *fk = &s->table->fks[s->index];
-    VF_CHECK(v, FOLD_CHILDREN, !fk->child_rows && fk->max_children >= 0 && fk->max_children <= PL_FOLD_CHILDREN);
+    bool piece = s->kind == PL_STEP_FOLD_PIECE, others = s->probe == PL_LEFT && s->row_nullable && fk->nlong > 0;
+    bool few = fk->max_children >= 0 && fk->max_children <= PL_FOLD_CHILDREN;
+    VF_CHECK(v, FOLD_CHILDREN, !fk->child_rows && (few || others || (piece && s->piece > 0 && s->stride > 0)));
     return true;
 }
 
@@ -101,7 +103,7 @@ bool vf_folds(struct vf *v)
     VF_TRY(check_nest(v));
     for (int i = 0, first = -1; i < p->nsteps; i++) {
         v->step = i;
-        if (p->steps[i].kind == PL_STEP_FOLD) {
+        if (pl_opens_fold(p->steps[i].kind)) {
             first = i;
             VF_TRY(check_children(v, &p->steps[i]));
         } else if (p->steps[i].kind == PL_STEP_FOLD_ADD) {

@@ -90,7 +90,7 @@ static void note_row(struct vf *v, const struct pl_step *s)
         return;
     struct vf_row *r = &v->rows[s->slot];
     if (form_of(s)->probes && s->probe != PL_MARK)
-        *r = (struct vf_row){true, s->table, s->state, s->probe == PL_LEFT};
+        *r = (struct vf_row){true, s->table, s->state, s->probe == PL_LEFT && !pl_opens_fold(s->kind)};
     if (s->kind == PL_STEP_LOAD_FIELD && v->p->slots[s->slot].phys == RT_I32 && !v->p->slots[s->slot].nullable) {
         *r = v->field_rows[s->state][s->field];
         r->missing |= s->row_nullable;

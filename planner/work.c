@@ -85,7 +85,8 @@ static struct price of_step(const struct walk *k, const struct pl_pipeline *q, c
     case PL_STEP_EXPAND_ALL:
     case PL_STEP_EXPAND_LATER:
     case PL_STEP_EXPAND_COUNT:
-    case PL_STEP_FOLD: return range;
+    case PL_STEP_FOLD:
+    case PL_STEP_FOLD_PIECE: return range;
     case PL_STEP_FOLD_ADD: return added;
     case PL_STEP_FOLD_END:
     case PL_STEP_LET:
@@ -105,8 +106,8 @@ static void add_step(struct walk *k, const struct pl_pipeline *q, const struct p
         add_value(k, s->keys[i], rows);
     if (pl_opens_level(s->kind))
         add(k->w, each_child, next);
-    if (s->kind == PL_STEP_FOLD || s->kind == PL_STEP_FOLD_END)
-        k->children = s->kind == PL_STEP_FOLD ? s->slot : -1;
+    if (pl_opens_fold(s->kind) || s->kind == PL_STEP_FOLD_END)
+        k->children = s->kind != PL_STEP_FOLD_END ? s->slot : -1;
 }
 
 static struct price of_sink(enum pl_sink_kind kind)

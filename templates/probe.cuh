@@ -134,6 +134,15 @@ HDD_DEVICE hdd_range hdd_expand_parent(const u64 *offsets, i32 parent)
     return parent < 0 ? hdd_no_range() : hdd_offsets(offsets, (u64)parent);
 }
 
+// Of a piece of children the first, and how many there are, each Stride behind the one before.
+template <u32 Piece, u32 Stride> HDD_DEVICE hdd_range hdd_piece_of(hdd_range all, i64 number)
+{
+    const u32 first = (u32)number / Stride * (Stride * Piece) + (u32)number % Stride;
+    if (first >= all.n)
+        return hdd_no_range();
+    return hdd_range{all.begin + first, hdd_min((all.n - first + Stride - 1) / Stride, Piece)};
+}
+
 // The child of a parent that has the value base + wanted; children have ascending values, no two alike.
 template <class Stored, class K>
 HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *data, i64 base, K key)

@@ -246,6 +246,22 @@ static bool dictionary_fits(const struct fe_dict *d, uint64_t bytes)
 
 /* ---- indexes -------------------------------------------------------------------------------- */
 
+/* The long parents of those whose ends are v[from] .. v[to - 1] are those of the catalog, where it has any. */
+static bool longs_fit(const struct fe_foreign_key *f, const uint64_t *v, int64_t from, int64_t to)
+{
+    int at = 0;
+    while (at < f->nlong && f->longs[at].row < from - 1)
+        at++;
+    for (int64_t i = from; i < to && f->nlong; i++) {
+        int64_t n = (int64_t)(v[i] - v[i - 1]);
+        bool listed = at < f->nlong && f->longs[at].row == i - 1;
+        if (listed ? f->longs[at].children != n : n > FE_LONG_CHILDREN)
+            return false;
+        at += listed;
+    }
+    return true;
+}
+
 /* No parent has more children than the catalog says, which no offset that falls could hold. */
 static bool offsets_fit(const struct rt_part *x, const uint64_t *v, int64_t from, int64_t to)
 {
@@ -256,7 +272,7 @@ static bool offsets_fit(const struct rt_part *x, const uint64_t *v, int64_t from
         uint64_t n = v[i] - v[i - 1];
         seen |= n | (max - n);
     }
-    if (seen >> 63 || (from == 0 && v[0] != 0))
+    if (seen >> 63 || (from == 0 && v[0] != 0) || !longs_fit(f, v, HD_MAX(from, 1), to))
         return false;
     if (to <= f->parent->rows)
         return true;

@@ -173,6 +173,14 @@ static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, str
     return 0;
 }
 
+static bool same_long_parents(const struct fe_foreign_key *s, const struct fe_foreign_key *x)
+{
+    bool same = s->nlong == x->nlong;
+    for (int i = 0; i < s->nlong && same; i++)
+        same = s->longs[i].row == x->longs[i].row && s->longs[i].children == x->longs[i].children;
+    return same || s->nlong == 0; /* nobody has looked for them */
+}
+
 static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
 {
     struct check *k = ctx;
@@ -182,6 +190,8 @@ static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, st
     const char *column = table->cols[x->columns[0]].name;
     (void)err;
     compare_number(k, label(k, table), column, "max children", s->max_children, x->max_children);
+    if (!same_long_parents(s, x))
+        problem(k, label(k, table), column, "long parents", "differ", NULL);
     bool same = !s->offsets == !x->offsets && !s->child_rows == !x->child_rows;
     if (same && x->offsets)
         same = memcmp(s->offsets, x->offsets, ((size_t)x->parent->rows + 1) * 8) == 0;

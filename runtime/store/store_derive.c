@@ -153,6 +153,8 @@ static int make_foreign_key(struct derive *d, int t, int k, struct hd_err *err)
     f->offsets = index.offsets.p;
     f->child_rows = index.child_rows.p;
     f->max_children = index.max_children;
+    f->nlong = index.nlong <= FE_LONG_PARENTS ? index.nlong : 0;
+    f->longs = hd_dup(d->a, index.longs, sizeof *f->longs * (size_t)f->nlong);
     if (f->n_columns == 1)
         learn_from_index(&x->cols[f->columns[0]].facts, &index);
     int rc = d->sink->fk(d->sink->ctx, t, k, f, err);

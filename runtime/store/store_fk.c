@@ -191,9 +191,18 @@ static int deal(struct fk_job *j, struct rt_pool *pool, struct hd_err *err)
     return rc;
 }
 
+static void note_long(struct rt_fk_index *out, int64_t parent, int64_t children)
+{
+    if (out->nlong < FE_LONG_PARENTS)
+        out->longs[out->nlong] = (struct fe_long_parent){parent, children};
+    out->nlong++;
+}
+
 static void sum_counts(struct fk_job *j, struct rt_fk_index *out)
 {
     for (int64_t p = 0; p < j->fk->parent->rows; p++) {
+        if (j->offsets[p + 1] > FE_LONG_CHILDREN)
+            note_long(out, p, (int64_t)j->offsets[p + 1]);
         out->max_children = HD_MAX(out->max_children, (int64_t)j->offsets[p + 1]);
         out->parents_hit += j->offsets[p + 1] != 0;
         j->offsets[p + 1] += j->offsets[p];

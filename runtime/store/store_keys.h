@@ -57,6 +57,8 @@ void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_colum
 struct rt_fk_index {
     struct rt_big offsets, child_rows;
     int64_t max_children, parents_hit;
+    int nlong; /* parents of more than FE_LONG_CHILDREN; the first ones of them */
+    struct fe_long_parent longs[FE_LONG_PARENTS];
 };
 int rt_fk_build(const struct fe_table *child, const struct fe_foreign_key *fk, struct rt_pool *pool, const char *dir,
                 struct rt_fk_index *out, struct hd_err *err);

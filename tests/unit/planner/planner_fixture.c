@@ -93,9 +93,9 @@ static const int first_column[] = {0}, pid_column[] = {1}, oid_column[] = {2}, e
 static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, NULL}},
                            child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, rows}};
 static struct fe_table parent, child, orphan, tiny, many, edge;
-static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20},
-                                            {1, oid_column, &parent, first_column, offsets, rows, 5000}};
-static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20}};
+static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20, 0, NULL},
+                                            {1, oid_column, &parent, first_column, offsets, rows, 5000, 0, NULL}};
+static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20, 0, NULL}};
 static struct fe_table *tables[] = {&parent, &child, &orphan, &tiny, &many, &edge};
 static const struct fe_catalog catalog = {6, tables};
 
