@@ -138,8 +138,7 @@ static int read_foreign_key(const struct fe_json *v, const struct fe_table *t,
     struct fe_json m;
     const char *name;
     int *columns, *parents, n_parent;
-    HD_TRY(more ? fe_json_object(v, "columns", "table", "references", "index", "max_children",
-                                "long_parents", NULL)
+    HD_TRY(more ? fe_json_object(v, "columns", "table", "references", "index", "max_children", "long_parents", NULL)
                 : fe_json_object(v, "columns", "table", "references", NULL));
     HD_TRY(read_column_list(v, "columns", t, &columns, &f->n_columns));
     HD_TRY(fe_json_need(v, "table", &m));

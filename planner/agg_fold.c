@@ -104,7 +104,8 @@ static void restore_keys(struct ctx *c, const struct stage *g, struct handle *pa
 }
 
 /* The values become those of long parents as well. */
-static int add_long(struct ctx *c, struct open_pipeline *p, const struct stage *g, struct part *agg, struct pl_val *there)
+static int add_long(struct ctx *c, struct open_pipeline *p, const struct stage *g, struct part *agg,
+                    struct pl_val *there)
 {
     struct fold_sum *sums = HD_NEWN(c->a, struct fold_sum, g->naggs + 1);
     int n = g->naggs, at = n;

@@ -153,19 +153,20 @@ static void copy_outside(struct copy *k, int first, int end)
 
 /* ---- the pipeline of their children ---------------------------------------------------------------------------- */
 
-enum { PIECE = 16, GPU_STRIDE = HDD_WARP_LANES }; /* children of a piece; lanes of a warp have neighbours */
-enum { CPU_PIECE = 1024 };
+/* Children of a piece, and how far apart they are: lanes of a warp have neighbours, and soon look whether others wait. */
+enum { PIECE = 16, STRIDE = HDD_WARP_LANES };
 
-static int64_t pieces_of(int64_t children, int piece, int stride)
+static int64_t pieces_of(int64_t children)
 {
-    int64_t block = (int64_t)piece * stride;
-    return (children + block - 1) / block * stride;
+    int64_t block = PIECE * STRIDE;
+    return (children + block - 1) / block * STRIDE;
 }
 
 /* The rows of long parents, and how many pieces their children come in. */
-static int long_rows(struct ctx *c, const struct fe_foreign_key *fk, int piece, int stride, const char *path)
+static int long_rows(struct ctx *c, const struct fe_foreign_key *fk, const char *path)
 {
-    struct pl_val row = {.phys = RT_I32, .type = hd_type_of(HD_INT32)}, n = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
+    struct pl_val row = {.phys = RT_I32, .type = hd_type_of(HD_INT32)},
+                  n = {.phys = RT_I64, .type = hd_type_of(HD_INT64)};
     int st = pb_state(c, RT_STATE_ROWS, "long", path);
     pb_field(c, st, "row", &row, RT_MERGE_KEY);
     pb_field(c, st, "pieces", &n, RT_MERGE_KEY);
@@ -175,7 +176,7 @@ static int long_rows(struct ctx *c, const struct fe_foreign_key *fk, int piece, 
     for (int i = 0; i < fk->nlong; i++) {
         unsigned char *at = data + i * s->stride;
         *(int32_t *)(void *)(at + s->fields[0].offset) = (int32_t)fk->longs[i].row;
-        *(int64_t *)(void *)(at + s->fields[1].offset) = pieces_of(fk->longs[i].children, piece, stride);
+        *(int64_t *)(void *)(at + s->fields[1].offset) = pieces_of(fk->longs[i].children);
     }
     s->nvalues = fk->nlong;
     s->values = data;
@@ -201,7 +202,7 @@ static void expand_pieces(struct ctx *c, struct open_pipeline *q, int pieces, do
     q->est = n;
 }
 
-static void fold_pieces(struct copy *k, int row, int piece, int stride)
+static void fold_pieces(struct copy *k, int row)
 {
     struct ctx *c = k->c;
     struct pl_step of = k->from->steps.v[k->from->fold.step];
@@ -216,8 +217,8 @@ static void fold_pieces(struct copy *k, int row, int piece, int stride)
     s->slot = slot;
     s->row_slot = row;
     s->expr = number.expr;
-    s->piece = piece;
-    s->stride = stride;
+    s->piece = PIECE;
+    s->stride = STRIDE;
 }
 
 static enum rt_merge merge_of(enum fe_agg_fn fn)
@@ -258,8 +259,7 @@ static int add_up(struct ctx *c, struct open_pipeline *p, const struct fold_sum 
 {
     const struct pl_step *fold = &p->steps.v[p->fold.step];
     const struct fe_foreign_key *fk = &fold->table->fks[fold->index];
-    int piece = c->opt.on_gpu ? PIECE : CPU_PIECE, stride = c->opt.on_gpu ? GPU_STRIDE : 1;
-    int rows = long_rows(c, fk, piece, stride, path), first = p->fold.step + 1, end = first;
+    int rows = long_rows(c, fk, path), first = p->fold.step + 1, end = first;
     struct open_pipeline *q = pb_pipeline(c, RT_SOURCE_ROWS, path);
     struct copy k = {c, p, q, HD_NEWN(c->a, int, p->slots.n)};
     struct handle *at = h_row(c, q->source_slot, NULL, rows, false);
@@ -273,8 +273,8 @@ static int add_up(struct ctx *c, struct open_pipeline *p, const struct fold_sum 
     while (p->steps.v[end].kind != PL_STEP_FOLD_END)
         end++;
     copy_outside(&k, first, end);
-    expand_pieces(c, q, pieces.expr, fold_long_children(fk) / piece, path);
-    fold_pieces(&k, slot, piece, stride);
+    expand_pieces(c, q, pieces.expr, fold_long_children(fk) / PIECE, path);
+    fold_pieces(&k, slot);
     for (int i = first; i <= end; i++)
         copy_step(&k, i);
     if (there >= 0) {

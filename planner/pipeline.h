@@ -152,7 +152,7 @@ struct pl_step {
                                  found its row near this one's */
     bool ahead; /* SEARCH, PROBE_SORTED, EXPAND_SORTED: a CPU searches for all rows of a tile at once */
     bool key_parts; /* framed: hash and comparison of the keys are functions for PL_PART_KEYS each */
-    int bits_bytes;   /* a lookup of a GPU's tile: of a copy of the bits in each block's shared memory; 0: none */
+    int bits_bytes; /* a lookup of a GPU's tile: of a copy of the bits in each block's shared memory; 0: none */
     bool bits_folded; /* which is smaller than they are (templates/block_bits.cuh) */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */

@@ -39,9 +39,12 @@ def tables_of(rng, parents):
     rng.shuffle(keys)
     few = children_of(rng, keys, 7)
     most = [{**few[0], "k": k} for k in keys[:50] for _ in range(64)]
+    heaps = {k: n for k, n in zip(keys[10::7], (700, 65, 1, 513, 1600))}
+    long = [dict(r, k=k) for k in keys[:300] for r in rng.choices(few, k=heaps.get(k, rng.randrange(4)))]
+    crowd = [{**few[0], "k": k} for k in keys[:17] for _ in range(65)]
     loose = [dict(r, k=None if i % 7 == 0 else r["k"]) for i, r in enumerate(few)]
     scattered = sorted(few, key=lambda r: (r["q"] or 0, r["k"]))
-    return keys, {"few": few, "most": most, "many": most + [most[-1]], "none": [], "loose": loose, "scattered": scattered}
+    return keys, {"few": few, "most": most, "many": most + [most[-1]], "none": [], "long": long, "crowd": crowd, "loose": loose, "scattered": scattered}
 
 
 def write(folder, keys, tables):
@@ -192,7 +195,7 @@ def check_groups(check, tables):
     names = list(AGGS)
     for table, rows in tables.items():
         for i, (condition, passes) in enumerate(FILTERS.items()):
-            some = names if table in ("few", "most") else names[i::4]
+            some = names if table in ("few", "most", "long") else names[i::4]
             if table == "most":  # a sum of 64 of them is what facts must allow for
                 some = [n for n in some if n != "odd"]
             found = sorted(groups(rows, passes).items(), key=lambda g: (g[0] is None, g[0] or 0))
@@ -219,28 +222,32 @@ def check_above(check, keys, few):
     check.want("first ones", top, [[k, v] for k, v in sorted(big.items(), key=lambda x: (-x[1], x[0]))[:20]])
 
 
-def check_joins(check, keys, few):
-    """Groups of children that a join finds from their parents, with values of both."""
+def check_joins(check, table, few):
+    """Groups of children that a join finds from their parents, with values of both. Those of long parents are added up
+    whether a parent is there or not, so nothing may fail."""
+    fails = table != "long"
     def join(left, right):
         return {"op": "join", "kind": "inner", "strategy": "index", "build": "right", "on": [["id", "k"]], "left": left, "right": right}
     parents = {"op": "scan", "table": "parent", "filter": "id > 100"}
-    children = {"op": "scan", "table": "few", "filter": "q <= 80"}
-    aggs = [{"fn": "sum", "arg": "q + id", "as": "s"}, {"fn": "count", "as": "n"}, {"fn": "max", "arg": "p", "as": "m"},
-            {"fn": "avg", "arg": "f", "as": "a"}, {"fn": "min", "arg": "id * 2", "as": "twice"}]
+    children = {"op": "scan", "table": table, "filter": "q <= 80"}
+    aggs = [{"fn": "sum", "arg": "q + id" if fails else "q", "as": "s"}, {"fn": "count", "as": "n"}, {"fn": "max", "arg": "p", "as": "m"},
+            {"fn": "avg", "arg": "f", "as": "a"}, {"fn": "min", "arg": "id * 2" if fails else "id", "as": "twice"}]
     found = [(k, g) for k, g in sorted(groups(few, FILTERS["q <= 80"]).items()) if k > 100]
-    rows = [[k, f"name {k}", sum(r["q"] + k for r in g), len(g), max(r["p"] for r in g), mean_of(known(g, "f")), 2 * k] for k, g in found]
+    rows = [[k, f"name {k}", sum(r["q"] + k * fails for r in g), len(g), max(r["p"] for r in g), mean_of(known(g, "f")), k * (1 + fails)] for k, g in found]
     by = {"op": "aggregate", "keys": ["name", "id"], "aggs": aggs, "input": join(parents, children)}
     columns = ["id", "name", "s", "n", "m", "a", "twice"]
-    check.want("children of a join", ordered({"op": "project", "exprs": columns, "input": by}, ["id"]), rows)
+    check.want(f"{table}: children of a join", ordered({"op": "project", "exprs": columns, "input": by}, ["id"]), rows)
     check.want_choice("children of a join", by, "groups: fold, without a state")
+    raises = {**by, "aggs": [{"fn": "sum", "arg": "q + id", "as": "s"}]}
+    check.want_choice("a sum that may fail", raises, "groups: fold" if fails else "not fold, without a state (a parent has many children")
     by = {**by, "keys": ["k"], "input": join(parents, children)}
-    check.want("groups by the child's key", ordered({"op": "project", "exprs": ["k", "s", "twice"], "input": by}),
+    check.want(f"{table}: groups by the child's key", ordered({"op": "project", "exprs": ["k", "s", "twice"], "input": by}),
                [[r[0], r[2], r[6]] for r in rows])
     twice = {"op": "union_all", "inputs": [{**parents, "columns": ["id"]}] * 2}
     by = {"op": "aggregate", "keys": ["id"], "aggs": aggs[1:2], "input": join(twice, children)}
-    check.want("parents that come twice", ordered(by, ["id"]), [[r[0], 2 * r[3]] for r in rows])
+    check.want(f"{table}: parents that come twice", ordered(by, ["id"]), [[r[0], 2 * r[3]] for r in rows])
     name = {"op": "aggregate", "keys": ["name"], "aggs": aggs[1:2], "input": join(parents, children)}
-    check.want("keys that do not say which parent", ordered(name, ["name"]), sorted([[r[1], r[3]] for r in rows]))
+    check.want(f"{table}: keys that do not say which parent", ordered(name, ["name"]), sorted([[r[1], r[3]] for r in rows]))
 
 
 def mean_of(values):
@@ -265,7 +272,8 @@ def check_errors(check):
 
 def check_choices(check):
     folded, plain = "groups: fold, without a state", "not fold, without a state ("
-    for table, text in (("few", folded), ("most", folded), ("none", folded), ("many", plain + "a parent has up to 65 children)"),
+    for table, text in (("few", folded), ("most", folded), ("none", folded), ("many", folded), ("long", folded),
+                        ("crowd", plain + "a parent has up to 65 children)"),
                         ("loose", plain), ("scattered", plain + "children do not lie in the order of their parents)")):
         check.want_choice(table, aggregate(table, ["n"], None), text)
     wide = aggregate("few", [], None)
@@ -289,7 +297,8 @@ def main():
         check_choices(check)
         check_groups(check, tables)
         check_above(check, keys, tables["few"])
-        check_joins(check, keys, tables["few"])
+        check_joins(check, "few", tables["few"])
+        check_joins(check, "long", tables["long"])
         check_errors(check)
     print("\n".join(check.failures[:20] + [f"{check.done} checks, {len(check.failures)} failed"]))
     sys.exit(1 if check.failures or not check.done else 0)

@@ -4,7 +4,8 @@
     make_small.py DIR
 
 One parent has most of the children; names repeat, so that joins on them have many matches on both sides. Items lie in
-the order of their parents, of which some have none and none has many; table void is like them, and empty.
+the order of their parents, of which some have none and none has many; table void is like them, and empty, and in table pile
+four parents have many.
 """
 
 import json
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 PARENTS, CHILDREN, EDGES, ITEMS = 700, 5000, 3000, 7  # items of a parent, at most
+PILES = {0: 65, 33: 700, 34: 512, 699: 1100}
 
 ITEM = {
     "name": "item",
@@ -64,6 +66,7 @@ SCHEMA = {
         },
         ITEM,
         {**ITEM, "name": "void"},
+        {**ITEM, "name": "pile"},
     ]
 }
 
@@ -97,10 +100,10 @@ def edges(r):
     return [[str(src), str(dst), str(r.randrange(100))] for src, dst in sorted(keys)]
 
 
-def items(r):
+def items(r, many):
     return [[str(3 * i), maybe(r, str(r.randrange(1, 100))), f"{r.randrange(1, 99999) / 100:.2f}", str(r.randrange(10 ** 12)),
              maybe(r, repr(r.randrange(-50, 50) / 8)), maybe(r, r.choice(["red", "green", "blue"]))]
-            for i in range(PARENTS) for _ in range(r.randrange(-2, ITEMS + 1))]
+            for i in range(PARENTS) for _ in range(many.get(i, 0) or r.randrange(-2, ITEMS + 1))]
 
 
 def main():
@@ -109,7 +112,8 @@ def main():
     r = random.Random(1)
     (out / "schema.json").write_text(json.dumps(SCHEMA))
     tables = {"parent": [parent(r, i) for i in range(PARENTS)], "child": [child(r, i) for i in range(CHILDREN)],
-              "edge": edges(r), "item": items(random.Random(2)), "void": []}
+              "edge": edges(r), "item": items(random.Random(2), {}), "void": [],
+              "pile": items(random.Random(3), PILES)}
     for table, rows in tables.items():
         columns = [c["name"] for t in SCHEMA["tables"] if t["name"] == table for c in t["columns"]]
         (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in [columns] + rows))

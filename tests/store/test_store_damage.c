@@ -457,6 +457,8 @@ static void check_finds_wrong_facts(void **state)
         {"\"max_multiplicity\": 1", "\"max_multiplicity\": 2", "\"what\": \"max multiplicity\""},
         {"\"nulls\": 2250", "\"nulls\": 2251", "\"what\": \"nulls\""},
         {"\"max_children\": 2", "\"max_children\": 3", "\"what\": \"max children\""},
+        {"\"max_children\": 2", "\"max_children\": 70, \"long_parents\": [{\"row\": 0, \"children\": 70}]",
+         "offsets of children that the catalog or the rows do not allow"},
         {"\"clustered\": true, ", "", "\"what\": \"clustered\""},
     };
     struct fx_dir *d = *state;

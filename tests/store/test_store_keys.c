@@ -273,6 +273,21 @@ static void key_indexes_find_rows(void **state)
     free(v);
 }
 
+/* Parents of more than FE_LONG_CHILDREN are listed, all or none. */
+static void expect_long(const struct fe_foreign_key *f, int64_t parents)
+{
+    int n = 0;
+    for (int64_t p = 0; p < parents; p++) {
+        int64_t children = (int64_t)(f->offsets[p + 1] - f->offsets[p]);
+        if (children <= FE_LONG_CHILDREN)
+            continue;
+        if (n < f->nlong)
+            assert_true(f->longs[n].row == p && f->longs[n].children == children);
+        n++;
+    }
+    assert_int_equal(f->nlong, n <= FE_LONG_PARENTS ? n : 0);
+}
+
 static void expect_children(const struct fe_foreign_key *f, const int64_t *parent_of, int64_t children, int64_t parents,
                             bool clustered)
 {
@@ -294,6 +309,7 @@ static void expect_children(const struct fe_foreign_key *f, const int64_t *paren
         expected += parent_of[c] >= 0;
     assert_int_equal(seen, expected);
     assert_int_equal(f->max_children, max);
+    expect_long(f, parents);
 }
 
 static void foreign_key_indexes_list_children(void **state)
@@ -324,6 +340,7 @@ static void foreign_key_indexes_list_children(void **state)
         fx_open(&db, d->db);
         const struct fe_table *t = fx_table(&db, "c");
         expect_children(&t->fks[0], row, CHILDREN, PARENTS, shape == 1);
+        assert_int_equal(t->fks[0].nlong, shape == 2);
         assert_int_equal(t->cols[0].facts.max_mult, t->fks[0].max_children);
         fx_close(&db);
         hd_dir_remove(d->db);

@@ -194,6 +194,10 @@ static const struct damage {
      "expected 808 bytes, found 800"},
     {"\"max_children\": 7", "\"max_children\": 1001", "$.tables[1].foreign_keys[0].max_children",
      "expected an integer from -1 to 1000, found the number 1001"},
+    {"\"max_children\": 7", "\"max_children\": 70, \"long_parents\": [{\"row\": 100, \"children\": 65}]",
+     "$.tables[1].foreign_keys[0].long_parents[0].row", "expected an integer from 0 to 99, found the number 100"},
+    {"\"max_children\": 7", "\"max_children\": 70, \"long_parents\": [{\"row\": 9, \"children\": 71}]",
+     "$.tables[1].foreign_keys[0].long_parents[0].children", "expected an integer from 65 to 70, found the number 71"},
     {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
      "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
      "nullable, "
