@@ -458,7 +458,7 @@ static void check_finds_wrong_facts(void **state)
         {"\"nulls\": 2250", "\"nulls\": 2251", "\"what\": \"nulls\""},
         {"\"max_children\": 2", "\"max_children\": 3", "\"what\": \"max children\""},
         {"\"max_children\": 2", "\"max_children\": 70, \"long_parents\": [{\"row\": 0, \"children\": 70}]",
-         "offsets of children that the catalog or the rows do not allow"},
+         "\"what\": \"long parents\""},
         {"\"clustered\": true, ", "", "\"what\": \"clustered\""},
     };
     struct fx_dir *d = *state;
