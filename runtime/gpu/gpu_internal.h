@@ -60,7 +60,7 @@ struct rt_gpu {
     struct rt_gpu_host *host;
     struct rt_gpu_modules *modules;
     void *landing; /* page-locked: outcomes of launches on the host (gpu_outcome.c); NULL: not yet */
-    _Atomic int compiling; /* programs whose code is being compiled */
+    _Atomic int compiling; /* executions that wait for code */
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 /* Takes the lock if it is free within so many nanoseconds, less than a second. */

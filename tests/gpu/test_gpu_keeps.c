@@ -249,7 +249,7 @@ static const struct rt_spec spec = {
 
 static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_cached *how)
 {
-    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, false, code, how, &b->err);
+    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh ? RT_CODE_FRESH : RT_CODE_RUN, code, how, &b->err);
 }
 
 static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)

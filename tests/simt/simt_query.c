@@ -256,7 +256,7 @@ static int run_program(struct runner *r, struct hd_err *err)
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
     r->thread_pool = rt_thread_pool_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, false, false,
+    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, RT_CODE_RUN,
                                  &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);
