@@ -49,6 +49,17 @@ static bool lanes_are_even(const struct pl_pipeline *p, int blocks)
     return longest >= 0 && longest <= LANE_NODES && nodes >= 0 && nodes <= NODES_MAX;
 }
 
+/* Caches in front of the state's rows are a quarter of the code of such a sink. Lanes of one group combine all the same. */
+static void drop_caches(struct pl_pipeline *p)
+{
+    double rows = p->spec->counter_est[p->nsteps];
+    if (rows < 0 || rows > NODES_MAX || p->sink.place != PL_PLACE_MEMORY)
+        return;
+    for (int k = 0; k < PL_CACHE_COUNT; k++)
+        p->sink.caches[k] = false;
+    p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+}
+
 static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
 {
     struct pl_pipeline *f = HD_NEW(c->a, struct pl_pipeline);
@@ -56,6 +67,8 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
     f->spec = HD_NEW(c->a, struct rt_pipeline);
     *f->spec = *p->spec;
     f->gpu.quick = true;
+    drop_caches(f);
+    pl_size_kernel(f);
     return f;
 }
 
@@ -104,6 +117,7 @@ void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
     case PL_TIER_FIRST: /* nothing takes its place */
         if (first) {
             *p->spec = *first->spec;
+            p->sink = first->sink;
             p->gpu = first->gpu;
         }
         return;
