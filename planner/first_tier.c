@@ -10,8 +10,8 @@
 
 enum {
     LANE_NODES = 4096, /* of one lane, one after the other: some 5 ms */
-    MIN_PARTS = 8,     /* as gpu_launch.c has it: so many warps to a tile, or one */
-    HEAVY = 16         /* in the units of parts.c: sources that weigh less, and line nothing up, are compiled in 50 ms */
+    MIN_PARTS = 8, /* as gpu_launch.c has it: so many warps to a tile, or one */
+    HEAVY = 16 /* in the units of parts.c: sources that weigh less, and line nothing up, are compiled in 50 ms */
 };
 
 /* That go through levels, if each lane were alone in its warp: some 15 ms. */

@@ -275,8 +275,7 @@ template <bool wild> struct hdd_like_quick_of {
     }
 };
 
-template <bool wild, class A>
-HDD_DEVICE auto hdd_like_quick(const hdd_run &run, A a, const hdd_like_pattern *p)
+template <bool wild, class A> HDD_DEVICE auto hdd_like_quick(const hdd_run &run, A a, const hdd_like_pattern *p)
 {
     return hdd_strict(hdd_like_quick_of<wild>{run, p}, a);
 }

@@ -79,8 +79,8 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fi
 /* What of a program is on the device: what `auto` asks before it chooses. */
 struct rt_gpu_ready {
     enum rt_cached code; /* the least of its sources, fixed kernels among them; RT_COMPILED: it is to be compiled */
-    uint64_t upload;     /* bytes of tables that it reads and that are not there */
-    bool fits;           /* what it reads of tables has room, chunks of what is streamed too; nothing is mapped */
+    uint64_t upload; /* bytes of tables that it reads and that are not there */
+    bool fits; /* what it reads of tables has room, chunks of what is streamed too; nothing is mapped */
 };
 /* Bytes of all that it reads of tables. */
 uint64_t rt_gpu_table_bytes(const struct rt_spec *spec);
