@@ -193,8 +193,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .fws_threshold = s->fws_threshold,
                                    .warps = s->gpu_warps};
     struct rt_admission *turn = &s->engine->gpus[p->slot].admission;
-    optimise(s, c);
     HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
+    optimise(s, c); /* nobody executes there now */
     double start = api_now_ms();
     int rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
     rt_admission_leave(turn, 1);
