@@ -437,7 +437,7 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     struct rt_gpu *gpu = p->engine->gpus[0].gpu;
     struct rt_gpu_code *code;
     enum rt_cached how;
-    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, RT_CODE_BEHIND,
+    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, RT_CODE_AHEAD,
                            &code, &how, err));
     rt_gpu_code_release(gpu, code);
     return rt_gpu_fetch(gpu, p->pl->spec, stop, err);

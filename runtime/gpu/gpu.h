@@ -49,8 +49,9 @@ struct rt_gpu_code;
 enum rt_gpu_code_for {
     RT_CODE_RUN, /* an execution waits: what is neither loaded nor on disk begins in its first tier, where it has one */
     RT_CODE_FRESH, /* an execution waits, and all is compiled in any case; nothing is in the first tier */
-    RT_CODE_BEHIND /* nobody waits: nothing is in the first tier, and no source is begun with while an execution waits for
-                    * others. With those fixed kernels, too, that other numbers of rows than are expected would need */
+    RT_CODE_AHEAD, /* executions on the GPU that come: nothing is in the first tier. With those fixed kernels, too, that other
+                    * numbers of rows than are expected would need */
+    RT_CODE_BEHIND /* of a program that runs in its first tier: no source is begun with while an execution waits for others */
 };
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
  * several at a time on the thread pool. CANCELLED once stop (may be NULL) is set: the thread pool then drops what it

@@ -460,7 +460,7 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
-    find_fixed(g, spec, batch->who == RT_CODE_BEHIND, batch);
+    find_fixed(g, spec, batch->who == RT_CODE_AHEAD, batch);
     find_loaded(g, c, batch);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
