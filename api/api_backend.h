@@ -35,6 +35,9 @@ struct api_late {
     bool (*look)(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits);
     /* Compiles the emitted program and uploads what it reads. Any thread; CANCELLED once stop is set. */
     int (*get_ready)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
+    /* Of an open one: compiles optimised code of an emitted program that runs in its first tier. Any thread; CANCELLED once
+     * stop is set. NULL: what there is of code is optimised, or somebody else sees to it. */
+    int (*optimise)(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err);
     /* Of an open one: compiles one more piece of what programs have in common, from *at on. False: there is none. */
     bool (*warm_next)(struct api_engine *e, int *at, const struct hd_stop *stop);
 };

@@ -122,7 +122,7 @@ static int get_kernels(struct heddle_statement *s, const struct api_code *c, str
                        struct rt_gpu_code **out, struct api_times *t, struct hd_err *err)
 {
     return rt_gpu_code_get(gpu, s->program->pl->spec, c->cuda.units, s->engine->thread_pool, s->threads,
-                           &s->cancel.flag, s->no_cache, false, out, &t->how, err);
+                           &s->cancel.flag, s->no_cache ? RT_CODE_FRESH : RT_CODE_RUN, out, &t->how, err);
 }
 
 static int new_peers(struct api_program *p, struct api_code *c)
@@ -142,6 +142,21 @@ static int open_devices(struct heddle_statement *s, struct api_code *c, struct h
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
         rc = api_gpu_get(s->db->context, s->engine, (p->slot + i + 1) % RT_MAX_DEVICES, &c->peers[i].g, err);
     return rc;
+}
+
+/* An execution is about to begin: optimised kernels that are there take the place of the first tier's, and others are asked
+ * for: at first, and after a failure twice. Few threads make them, beside whatever is executed. */
+static void optimise(struct heddle_statement *s, const struct api_code *c)
+{
+    enum { TRIES = 3, PART = 4 };
+    struct api_program *p = s->program;
+    struct api_optimise *o = &p->optimise;
+    if (rt_gpu_code_optimise(p->gpu, c->cuda.units, c->gpu_code) == 0)
+        return;
+    if (o->state != API_OPTIMISED_UNDERWAY && o->tries < TRIES) {
+        o->tries++;
+        api_background_optimise(s->engine->background, p, s->db, HD_MAX(s->threads / PART, 1));
+    }
 }
 
 static int compile(struct heddle_statement *s, struct api_code *c, struct api_times *t, struct hd_err *err)
@@ -179,6 +194,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .warps = s->gpu_warps};
     struct rt_admission *turn = &s->engine->gpus[p->slot].admission;
     HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
+    optimise(s, c); /* nobody executes there now */
     double start = api_now_ms();
     int rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
     rt_admission_leave(turn, 1);
@@ -248,6 +264,21 @@ static void add_fixed(struct hd_strbuf *b, const struct heddle_statement *s)
     hd_strbuf_adds(b, "]");
 }
 
+/* Whether optimised code is there, as on a CPU (runtime/cache/code_tiers.h). */
+static void add_optimised(struct hd_strbuf *b, const struct heddle_statement *s)
+{
+    static const char *const name[] = {[API_OPTIMISED_NO] = "no",
+                                       [API_OPTIMISED_UNDERWAY] = "underway",
+                                       [API_OPTIMISED_DONE] = "yes",
+                                       [API_OPTIMISED_FAILED] = "failed"};
+    const struct api_optimise *o = &s->program->optimise;
+    bool all = rt_gpu_code_firsts(s->program->plain.gpu_code) == 0;
+    enum api_optimised state = all ? API_OPTIMISED_DONE : o->state;
+    add_text(b, "optimised", name[state]);
+    if (state == API_OPTIMISED_FAILED)
+        add_text(b, "optimise_error", o->problem);
+}
+
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     const struct rt_gpu *gpu = s->engine->gpus[s->slot].gpu; /* also once other values are bound */
@@ -258,8 +289,10 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     const char *trouble = rt_gpu_compiler_trouble(gpu);
     if (trouble && s->timed.times.how == RT_COMPILED)
         add_text(b, "compiler_process_missing", trouble);
-    if (s->stats_spec && s->program->plain.gpu_code)
+    if (s->stats_spec && s->program->plain.gpu_code) {
+        add_optimised(b, s);
         add_fixed(b, s);
+    }
 }
 
 static void add_warps(struct hd_strbuf *b, const struct rt_kernel_stats *k)
@@ -304,7 +337,9 @@ static void add_compiled(struct hd_strbuf *b, const struct heddle_statement *s, 
 {
     double ms;
     enum rt_cached how = rt_gpu_code_how(s->program->plain.gpu_code, i, &ms);
-    hd_strbuf_addf(b, ",\"cached\":%s,\"compile_ms\":%.3f", how == RT_COMPILED ? "false" : "true", ms);
+    hd_strbuf_addf(b, ",\"tier\":\"%s\",\"cached\":%s,\"compile_ms\":%.3f",
+                   rt_gpu_code_is_first(s->program->plain.gpu_code, i) ? "first" : "optimised",
+                   how == RT_COMPILED ? "false" : "true", ms);
 }
 
 static void report_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, int i)
@@ -402,10 +437,21 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     struct rt_gpu *gpu = p->engine->gpus[0].gpu;
     struct rt_gpu_code *code;
     enum rt_cached how;
-    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, false, true,
+    HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, RT_CODE_AHEAD,
                            &code, &how, err));
     rt_gpu_code_release(gpu, code);
     return rt_gpu_fetch(gpu, p->pl->spec, stop, err);
+}
+
+/* Likewise; the next execution takes them. */
+static int optimise_late(struct api_program *p, int threads, const struct hd_stop *stop, struct hd_err *err)
+{
+    struct rt_gpu_code *code;
+    enum rt_cached how;
+    HD_TRY(rt_gpu_code_get(p->gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop,
+                           RT_CODE_BEHIND, &code, &how, err));
+    rt_gpu_code_release(p->gpu, code);
+    return 0;
 }
 
 static bool warm_next(struct api_engine *e, int *at, const struct hd_stop *stop)
@@ -419,6 +465,7 @@ static const struct api_late late = {.state = api_gpu_state,
                                      .stored = api_gpu_stored,
                                      .look = look,
                                      .get_ready = get_ready,
+                                     .optimise = optimise_late,
                                      .warm_next = warm_next};
 
 /* ---- of a context: the device is opened when it is first asked for ---------------------- */

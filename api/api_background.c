@@ -1,5 +1,6 @@
 #include "api/api_background.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/api_backend.h"
@@ -13,6 +14,7 @@ struct task {
     const heddle_database *db;
     uint64_t key;
     int threads;
+    bool optimises; /* a program that executes; else it is made ready for that */
 };
 
 /* Of the thread. Opening has nothing to do with a database. */
@@ -55,14 +57,27 @@ static void tell(struct api_background *b, uint64_t key, int rc, const struct hd
         api_history_failed(b->engine->history, key, e->message);
 }
 
+static int optimise(const struct api_late *late, const struct task *t, const struct hd_stop *stop, struct hd_err *e)
+{
+    struct api_optimise *o = &t->program->optimise;
+    int rc = late->optimise(t->program, t->threads, stop, e);
+    bool cancelled = rc != 0 && e->class == HD_ERR_CANCELLED;
+    if (rc != 0 && !cancelled)
+        snprintf(o->problem, sizeof o->problem, "%s", e->message);
+    o->state = rc == 0 ? API_OPTIMISED_DONE : cancelled ? API_OPTIMISED_NO : API_OPTIMISED_FAILED;
+    return rc;
+}
+
 /* Under the lock, which it lets go meanwhile. */
 static void work(struct api_background *b, const struct api_late *late, struct hd_err *e)
 {
     struct task *t = &b->running;
     b->phase = WORKING;
     pthread_mutex_unlock(&b->lock);
-    int rc = late->get_ready(t->program, t->threads, &b->stop, e);
-    tell(b, t->key, rc, e);
+    if (t->optimises)
+        optimise(late, t, &b->stop, e);
+    else
+        tell(b, t->key, late->get_ready(t->program, t->threads, &b->stop, e), e);
     api_program_leave(t->program);
     pthread_mutex_lock(&b->lock);
     t->program = NULL;
@@ -77,9 +92,12 @@ static void run_next(struct api_background *b)
     b->phase = OPENING;
     atomic_store(&b->stop.asked, b->quit);
     const struct api_late *late = b->running.program->backend->late;
-    pthread_mutex_unlock(&b->lock);
-    int rc = late->open(b->context, b->engine, &e);
-    pthread_mutex_lock(&b->lock);
+    int rc = 0;
+    if (!b->running.optimises) {
+        pthread_mutex_unlock(&b->lock);
+        rc = late->open(b->context, b->engine, &e);
+        pthread_mutex_lock(&b->lock);
+    }
     if (b->running.program && rc == 0 && !b->quit)
         work(b, late, &e);
     struct api_program *left = b->running.program;
@@ -138,13 +156,20 @@ struct api_background *api_background_new(heddle_context *c, struct api_engine *
     return b;
 }
 
+/* Under the lock. Nobody else keeps what it makes. */
+static bool is_finished(const struct api_background *b)
+{
+    return b->phase == WORKING && b->running.optimises && b->context->cache_dir;
+}
+
 void api_background_free(struct api_background *b)
 {
     if (!b)
         return;
     pthread_mutex_lock(&b->lock);
     b->quit = true;
-    hd_stop_ask(&b->stop);
+    if (!is_finished(b))
+        hd_stop_ask(&b->stop);
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->lock);
     if (b->started)
@@ -159,9 +184,9 @@ void api_background_free(struct api_background *b)
 /* Under the lock. */
 static bool has(const struct api_background *b, uint64_t key)
 {
-    bool found = b->phase != IDLE && b->running.key == key;
+    bool found = b->phase != IDLE && !b->running.optimises && b->running.key == key;
     for (int i = 0; i < b->n && !found; i++)
-        found = b->waiting[i].key == key;
+        found = !b->waiting[i].optimises && b->waiting[i].key == key;
     return found;
 }
 
@@ -179,7 +204,19 @@ void api_background_add(struct api_background *b, struct api_program *p, const h
     pthread_mutex_lock(&b->lock);
     if (b->n < TASKS && !has(b, key) && start(b)) {
         atomic_fetch_add(&p->refs, 1);
-        b->waiting[b->n++] = (struct task){p, db, key, threads};
+        b->waiting[b->n++] = (struct task){p, db, key, threads, false};
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+void api_background_optimise(struct api_background *b, struct api_program *p, const heddle_database *db, int threads)
+{
+    pthread_mutex_lock(&b->lock);
+    if (b->n < TASKS && start(b)) {
+        p->optimise.state = API_OPTIMISED_UNDERWAY;
+        atomic_fetch_add(&p->refs, 1);
+        b->waiting[b->n++] = (struct task){p, db, 0, threads, true};
         pthread_cond_broadcast(&b->changed);
     }
     pthread_mutex_unlock(&b->lock);
@@ -219,7 +256,7 @@ void api_background_leave(struct api_background *b, const heddle_database *db)
     struct api_program *left[TASKS + 1];
     pthread_mutex_lock(&b->lock);
     int n = take_back(b, db, left);
-    if (b->phase == WORKING && b->running.db == db)
+    if (b->phase == WORKING && b->running.db == db && !is_finished(b))
         hd_stop_ask(&b->stop);
     while (b->phase == WORKING && b->running.db == db)
         pthread_cond_wait(&b->changed, &b->lock);

@@ -133,7 +133,8 @@ int api_gpu_get_for(heddle_context *c, struct api_engine *e, int number, const s
                                  .spec = p->pl->spec,
                                  .units = p->plain.cuda.units,
                                  .pool = e->thread_pool,
-                                 .threads = threads};
+                                 .threads = threads,
+                                 .fresh = fresh};
     if (fresh)
         o.cache_dir = NULL;
     return get(c, e, number, &ahead, out, err);

@@ -59,8 +59,16 @@ struct api_code {
 
 struct api_backend;
 
+/* Optimised code of a program that began in its first tier on a GPU, which is compiled behind executions. */
+enum api_optimised { API_OPTIMISED_NO, API_OPTIMISED_UNDERWAY, API_OPTIMISED_DONE, API_OPTIMISED_FAILED };
+struct api_optimise {
+    _Atomic enum api_optimised state;
+    int tries; /* by executions */
+    char problem[768]; /* FAILED: why */
+};
+
 /* What planning and code generation made of the plan with its parameters. A statement has one for each backend that it may
- * run on; what is done behind executions has a reference, too, and changes nothing in it. */
+ * run on; what is done behind executions has a reference, too, and changes nothing in it but `optimise`. */
 struct api_program {
     atomic_int refs;
     const struct api_backend *backend;
@@ -74,6 +82,7 @@ struct api_program {
     struct rt_gpu *gpu; /* where the code is, on a GPU */
     bool placed; /* columns were, for a GPU with so many bytes (planner/residence.h) */
     uint64_t placed_for;
+    struct api_optimise optimise; /* `plain` */
     uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
     double plan_ms; /* until an execution has reported it */
     double state_bytes; /* that its states are expected to take at once */

@@ -23,14 +23,16 @@ static const char *detach_text(struct cu_unit *u, struct cu_out *o)
     return s;
 }
 
-static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, int index, const struct cg_options *opt)
+/* Of a program's pipeline, or its first tier. */
+static struct cu_unit *new_unit(struct hd_arena *a, const struct pl_program *p, const struct pl_pipeline *pipeline,
+                                const struct cg_options *opt)
 {
     struct cu_unit *u = HD_NEW(a, struct cu_unit);
     u->arena = a;
     u->prog = p;
     u->spec = p->spec;
-    u->pipeline = &p->pipelines[index];
-    u->name = hd_asprintf(a, "p%d", index);
+    u->pipeline = pipeline;
+    u->name = pipeline->spec->name;
     u->profile = opt && opt->profile;
     u->arg_used = HD_NEWN(a, bool, p->spec->nargs + 1);
     u->arg_names = HD_NEWN(a, const char *, p->spec->nargs + 1);
@@ -298,6 +300,7 @@ static const char *traversal(const struct pl_pipeline *p)
     case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
     case RT_SHAPE_LOOP: return loop_traversal(p);
+    case RT_SHAPE_BY_LANE: return "hdd_by_lane";
     case RT_SHAPE_NIFS: return "hdd_nifs";
     case RT_SHAPE_AWS: return "hdd_nifs_aws";
     case RT_SHAPE_ANY: return "hdd_any_balance";
@@ -346,6 +349,8 @@ static const char *includes(struct cu_unit *u)
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
+    if (u->pipeline->spec->shape == RT_SHAPE_BY_LANE)
+        cu_line(&o, "#include \"hd/by_lane.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
         cu_line(&o, "#include \"hd/%s.cuh\"", loop_header(u->pipeline));
     if (has_folds(u->pipeline))
@@ -385,11 +390,21 @@ static const char *skeleton(const char *name)
     HD_BUG("%s is not embedded", name);
 }
 
+/* A line of options for NVRTC alone. */
+static const char *options(const struct cu_unit *u, const struct rt_unit *unit)
+{
+    bool quick = u->pipeline->gpu.quick;
+    if (!unit->libraries && !quick)
+        return "";
+    return hd_asprintf(u->arena, "//!%s%s\n", unit->libraries ? " --relocatable-device-code=true" : "",
+                       quick ? " --Ofast-compile=min" : "");
+}
+
 /* What stands before the code: the runtime may put several units into one source. */
 static const char *head(struct cu_unit *u, const struct rt_unit *unit)
 {
     const struct cg_slot slots[] = {
-        {"OPTIONS", unit->libraries ? "//! --relocatable-device-code=true\n" : ""},
+        {"OPTIONS", options(u, unit)},
         {"NAME", u->name},
         {"SUMMARY", summary(u)},
         {"INCLUDES", includes(u)},
@@ -403,6 +418,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     const char *code = methods(u); /* first: the rest lists what it uses */
     const char *fields = members(u), *inits = initialisers(u);
     out->far_args = u->prog->gpu_far_args;
+    out->by_lane = r->shape == RT_SHAPE_BY_LANE;
     out->makes_strings = u->makes_strings;
     out->may_fail = u->may_fail;
     bool shares = r->shape == RT_SHAPE_AWS || r->shape == RT_SHAPE_ANY;
@@ -439,13 +455,25 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
     out->entry = u->name;
 }
 
+static const struct rt_unit *emit_first(struct hd_arena *a, const struct pl_program *p, const struct pl_pipeline *first,
+                                        const struct cg_options *opt)
+{
+    struct rt_unit *unit = HD_NEW(a, struct rt_unit);
+    emit_unit(new_unit(a, p, first, opt), unit);
+    return unit;
+}
+
 int cg_cuda_emit(struct hd_arena *a, const struct pl_program *p, const struct cg_options *opt,
                  struct cg_cuda_artifact *out, struct hd_err *err HD_UNUSED)
 {
     out->nunits = p->npipelines;
     out->units = HD_NEWN(a, struct rt_unit, p->npipelines + 1);
-    for (int i = 0; i < p->npipelines; i++)
-        emit_unit(new_unit(a, p, i, opt), &out->units[i]);
+    for (int i = 0; i < p->npipelines; i++) {
+        const struct pl_pipeline *q = &p->pipelines[i];
+        emit_unit(new_unit(a, p, q, opt), &out->units[i]);
+        if (q->gpu.first)
+            out->units[i].first = emit_first(a, p, q->gpu.first, opt);
+    }
     return 0;
 }
 

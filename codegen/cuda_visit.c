@@ -49,7 +49,7 @@ static void tile_loads(struct cu_unit *u, int steps, const bool *early)
 
 static void open_tile_loop(struct cu_unit *u)
 {
-    cu_line(u->out, "HDD_UNROLL");
+    cu_line(u->out, u->pipeline->gpu.quick ? "HDD_NO_UNROLL" : "HDD_UNROLL");
     cu_open(u->out, "for (u32 j = 0; j < HDD_TILE_ROWS; j++) {");
 }
 
@@ -214,7 +214,17 @@ static void open_visit(struct cu_unit *u, int level, const bool *read)
 
 static const char *push_function(enum rt_shape shape)
 {
-    return shape == RT_SHAPE_ANY ? "hdd_push_any" : shape == RT_SHAPE_AWS ? "hdd_push" : "hdd_push_ranges";
+    switch (shape) {
+    case RT_SHAPE_ANY: return "hdd_push_any";
+    case RT_SHAPE_AWS: return "hdd_push";
+    case RT_SHAPE_NIFS: return "hdd_push_ranges";
+    case RT_SHAPE_BY_LANE: return "hdd_visit_children";
+    case RT_SHAPE_STRAIGHT:
+    case RT_SHAPE_ALL_ROWS:
+    case RT_SHAPE_IN_PLACE:
+    case RT_SHAPE_LOOP: break; /* without levels, or of pairs */
+    }
+    HD_BUG("shape %d", (int)shape);
 }
 
 /* A frame's members are set for live rows only. */

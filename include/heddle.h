@@ -314,7 +314,7 @@ typedef struct heddle_statement_options {
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
     int deterministic; /* with backend auto: all executions of the statement run where the first one did */
-    const char *tier; /* of a CPU's code. NULL or "auto": begin with code without optimisation, go on with optimised
+    const char *tier; /* of code. NULL or "auto": begin with code that is compiled in little time, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);

@@ -30,7 +30,7 @@ static void lay_out_tuple(const struct pl_pipeline *p, struct pl_level *l)
 
 bool pl_has_queues(const struct pl_pipeline *p)
 {
-    return p->nlevels > 1 && p->loop.rows == 0;
+    return p->nlevels > 1 && p->loop.rows == 0 && p->spec->shape != RT_SHAPE_BY_LANE;
 }
 
 bool pl_has_waiting(const struct pl_pipeline *p)

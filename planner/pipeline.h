@@ -307,6 +307,10 @@ struct pl_pipeline {
         int shared_bytes; /* of a block, at most: queues of levels, accumulators and copies of bitmaps */
         bool shared_at_launch; /* more than a kernel may declare */
         int donation_bytes, slot_bytes; /* work that one warp hands to another, at most (struct rt_unit) */
+        bool quick; /* compiled with few passes, of loops that are not unrolled: a first tier's */
+        /* The kernel that runs until this one is compiled: the same pipeline in another shape (planner/first_tier.c).
+         * NULL: it waits for this one. */
+        const struct pl_pipeline *first;
     } gpu;
     /* A row of the source is settled by the first of its children that reaches the sink: a CPU looks at no other
      * child of that range, nor does a GPU's loop over pairs. */
@@ -437,5 +441,9 @@ void pl_size_kernel(struct pl_pipeline *p); /* sums up what the kernel of a plac
 /* shape.c: fills shape and balance of a sealed pipeline, whose sink's state is st, and how its rows get places. */
 void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const struct rt_state *st,
                      enum rt_balance forced, int blocks);
+/* Children of one node that the step opens a level for, at most; -1: unknown. */
+double pl_max_children(const struct pl_step *s);
+/* Rows that reach the steps that open levels, and the sink, by estimate; -1: unknown. */
+double pl_expected_nodes(const struct pl_pipeline *p);
 
 #endif

@@ -18,6 +18,7 @@
 #include "planner/seal.h"
 #include "planner/share_scans.h"
 #include "planner/splice.h"
+#include "planner/tiering.h"
 #include "planner/tile.h"
 
 /* ---- what passes leave behind ---- */
@@ -188,6 +189,8 @@ static int kernels(struct ctx *c)
 {
     for (int i = 0; i < c->program->npipelines; i++)
         pl_size_kernel(&c->program->pipelines[i]);
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_choose_first_tier(c, &c->program->pipelines[i]);
     return 0;
 }
 

@@ -301,6 +301,9 @@ static void print_source(const struct printer *w)
         hd_strbuf_adds(w->o, w->p->loop.rows ? " [first match]" : " [cpu: first match]");
     if (r->shape != RT_SHAPE_STRAIGHT && r->shape != RT_SHAPE_ALL_ROWS) /* [tile] tells */
         hd_strbuf_addf(w->o, " [gpu: %s]", rt_shape_name(r->shape));
+    if (w->p->gpu.first)
+        hd_strbuf_addf(w->o, " [gpu: first tier%s]",
+                       w->p->gpu.first->spec->shape == RT_SHAPE_BY_LANE ? " by lane" : "");
     if (w->p->loop.rows)
         hd_strbuf_addf(w->o, " [gpu: %d rows a thread%s%s]", w->p->loop.rows,
                        w->p->loop.fused   ? ""

@@ -12,8 +12,7 @@ enum {
     TILES_OF_A_WARP = 4 /* heaviest tiles that make a warp's share: the last one delays by a quarter */
 };
 
-/* Children of one node at most, -1 unknown. */
-static double max_children(const struct pl_step *s)
+double pl_max_children(const struct pl_step *s)
 {
     double max;
     switch (pl_children(s->kind)) {
@@ -35,7 +34,7 @@ static double max_below(const struct pl_pipeline *p)
 {
     double nodes = 1, level = 1;
     for (int l = 1; l < p->nlevels; l++) {
-        double max = max_children(&p->steps[p->levels[l].first_step - 1]);
+        double max = pl_max_children(&p->steps[p->levels[l].first_step - 1]);
         if (max < 0)
             return -1;
         level *= max;
@@ -44,8 +43,7 @@ static double max_below(const struct pl_pipeline *p)
     return nodes;
 }
 
-/* Rows that reach the steps that open levels, and the sink. */
-static double expected_nodes(const struct pl_pipeline *p)
+double pl_expected_nodes(const struct pl_pipeline *p)
 {
     double nodes = 0;
     for (int l = 1; l < p->nlevels; l++) {
@@ -61,7 +59,7 @@ static double expected_nodes(const struct pl_pipeline *p)
 static bool tiles_are_even(const struct pl_pipeline *p, int blocks)
 {
     double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
-    double max = max_below(p), nodes = expected_nodes(p);
+    double max = max_below(p), nodes = pl_expected_nodes(p);
     if (max >= 0 && max <= ONE_CHILD) /* no more work than without levels */
         return true;
     return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / warps;
@@ -141,6 +139,7 @@ static int resident_blocks(const struct pl_pipeline *p, int stride)
     case RT_SHAPE_ALL_ROWS: return looking_blocks(p, stride);
     case RT_SHAPE_IN_PLACE:
     case RT_SHAPE_LOOP:
+    case RT_SHAPE_BY_LANE:
     case RT_SHAPE_NIFS:
     case RT_SHAPE_ANY: return 0;
     }
@@ -181,6 +180,7 @@ static bool shares_nothing(const struct rt_pipeline *r)
     case RT_SHAPE_STRAIGHT:
     case RT_SHAPE_ALL_ROWS:
     case RT_SHAPE_NIFS: return true;
+    case RT_SHAPE_BY_LANE:
     case RT_SHAPE_IN_PLACE:
     case RT_SHAPE_AWS:
     case RT_SHAPE_LOOP:

@@ -1,4 +1,4 @@
-/* When the optimised code of a pipeline is made, on a CPU. */
+/* When the optimised code of a pipeline is made. */
 #ifndef HEDDLE_PLANNER_TIERING_H
 #define HEDDLE_PLANNER_TIERING_H
 
@@ -6,5 +6,7 @@
 
 /* Of a sealed pipeline: estimated work against the time that a compiler takes. */
 void pl_choose_tiering(struct ctx *c, struct pl_pipeline *q);
+/* first_tier.c: the kernel that a GPU begins with, of a pipeline whose own is sized. */
+void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p);
 
 #endif

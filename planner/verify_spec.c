@@ -191,6 +191,7 @@ static bool fits_shape(const struct pl_pipeline *p)
     case RT_SHAPE_ALL_ROWS: return p->nlevels == 1 && p->gpu_tile.steps == 0;
     case RT_SHAPE_IN_PLACE: return p->nlevels == 1 && p->in_place;
     case RT_SHAPE_LOOP: return p->loop.rows > 0;
+    case RT_SHAPE_BY_LANE: return !p->loop.rows && !p->in_place && !p->spec->ordered;
     case RT_SHAPE_NIFS:
     case RT_SHAPE_AWS:
     case RT_SHAPE_ANY: return pl_has_queues(p);

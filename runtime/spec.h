@@ -378,6 +378,7 @@ bool rt_balance_shares(enum rt_balance b);
     X(ALL_ROWS, "all rows") /* the same for tiles that nothing is filtered from */ \
     X(IN_PLACE, "in place") /* the same without lining up survivors of a tile */ \
     X(LOOP, "loop") /* one level, of all rows of a state: pairs; none, nifs */ \
+    X(BY_LANE, "by lane") /* a first tier's: each lane goes through the children of its row; none, nifs */ \
     X(NIFS, "nifs") /* levels, every warp for itself; none, nifs */ \
     X(AWS, "nifs+aws") /* and adaptive work-sharing; none, nifs, nifs+aws. Launched     \
                                  cooperatively */ \
@@ -626,6 +627,8 @@ struct rt_unit {
     bool makes_strings; /* needs a heap of strings (templates/launch.cuh) */
     bool may_fail; /* a row may raise an error; what it stores then means nothing */
     unsigned libraries; /* enum rt_library: what it is to be linked with */
+    bool by_lane; /* no warp waits for another's work, whatever the pipeline's balance */
+    const struct rt_unit *first; /* the pipeline's kernel in the first tier, of the same name; NULL: it has none */
 };
 
 /* Errors that generated code raises with the number of a site. X(id, text where no value is told) */

@@ -257,4 +257,27 @@ template <bool wild, class A> HDD_DEVICE auto hdd_like(const hdd_run &run, A a, 
     return hdd_strict(hdd_like_of<wild>{run, p}, a);
 }
 
+// The same as for long texts, whatever their length: a third of the code, for kernels that a compiler shall not take long
+// for.
+template <bool wild> struct hdd_like_quick_of {
+    const hdd_run &run;
+    const hdd_like_pattern *pattern;
+
+    HDD_MEMBER bool operator()(hdd_string t) const
+    {
+        const u8 *base = reinterpret_cast<const u8 *>(pattern);
+        const u32 n = (u32)t.n;
+        if (n < pattern->min)
+            return false;
+        if (wild)
+            return hdd_like_pieces(pattern, n, hdd_like_wild_long{base, t.s, run.progress});
+        return hdd_like_pieces(pattern, n, hdd_like_long{base, t.s, run.progress});
+    }
+};
+
+template <bool wild, class A> HDD_DEVICE auto hdd_like_quick(const hdd_run &run, A a, const hdd_like_pattern *p)
+{
+    return hdd_strict(hdd_like_quick_of<wild>{run, p}, a);
+}
+
 #endif

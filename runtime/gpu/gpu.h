@@ -45,13 +45,25 @@ int rt_gpu_wait(struct rt_gpu *g, void *event, struct hd_err *err);
 
 /* The loaded kernels of a program. */
 struct rt_gpu_code;
+/* Who gets it. */
+enum rt_gpu_code_for {
+    RT_CODE_RUN, /* an execution waits: what is neither loaded nor on disk begins in its first tier, where it has one */
+    RT_CODE_FRESH, /* an execution waits, and all is compiled in any case; nothing is in the first tier */
+    RT_CODE_AHEAD, /* executions on the GPU that come: nothing is in the first tier. With those fixed kernels, too, that other
+                    * numbers of rows than are expected would need */
+    RT_CODE_BEHIND /* of a program that runs in its first tier: no source is begun with while an execution waits for others */
+};
 /* Finds or compiles the units, one per pipeline, and the fixed kernels that the states need,
- * several at a time on the thread pool. fresh: compiles in any case. ahead: nobody waits for it, so that it gets those
- * fixed kernels, too, that other numbers of rows than are expected would need. CANCELLED once stop (may be NULL) is set:
- * the thread pool then drops what it compiles. */
+ * several at a time on the thread pool. CANCELLED once stop (may be NULL) is set: the thread pool then drops what it
+ * compiles. */
 int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh, bool ahead,
-                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop,
+                    enum rt_gpu_code_for who, struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
+/* Takes optimised kernels that were loaded since in place of those of the first tier. How many stay in that. */
+int rt_gpu_code_optimise(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c);
+/* Pipelines whose kernel is of the first tier; whether this one's is. */
+int rt_gpu_code_firsts(const struct rt_gpu_code *c);
+bool rt_gpu_code_is_first(const struct rt_gpu_code *c, int pipeline);
 /* Where a pipeline's kernel came from, and how long that took. */
 enum rt_cached rt_gpu_code_how(const struct rt_gpu_code *c, int pipeline, double *ms);
 /* The fixed kernels and libraries that were not loaded when it was made. Lives as long as the code. */
@@ -68,8 +80,8 @@ void rt_gpu_code_release(struct rt_gpu *g, struct rt_gpu_code *c); /* NULL is fi
 /* What of a program is on the device: what `auto` asks before it chooses. */
 struct rt_gpu_ready {
     enum rt_cached code; /* the least of its sources, fixed kernels among them; RT_COMPILED: it is to be compiled */
-    uint64_t upload;     /* bytes of tables that it reads and that are not there */
-    bool fits;           /* what it reads of tables has room, chunks of what is streamed too; nothing is mapped */
+    uint64_t upload; /* bytes of tables that it reads and that are not there */
+    bool fits; /* what it reads of tables has room, chunks of what is streamed too; nothing is mapped */
 };
 /* Bytes of all that it reads of tables. */
 uint64_t rt_gpu_table_bytes(const struct rt_spec *spec);

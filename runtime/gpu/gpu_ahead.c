@@ -139,14 +139,15 @@ static void close_ahead(struct rt_compiler *c)
 
 /* ---- a program --------------------------------------------------------------------------- */
 
+/* first: what begins in its place, NULL if it does itself. */
 static void add(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cache_key base, const char *name,
-                const char *text)
+                const char *text, const struct rt_unit *first)
 {
     struct source *s = &a->sources[a->n];
     if (disk && rt_disk_cache_has(disk, rt_gpu_key(base, text)))
         return;
     s->name = strdup(name);
-    s->text = strdup(text);
+    s->text = strdup(first ? first->text : text);
     a->n++;
     if (!s->name || !s->text)
         s->progress = TAKEN; /* by who asks */
@@ -154,7 +155,7 @@ static void add(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cac
 
 static void add_fixed(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cache_key base, const char *name)
 {
-    add(a, disk, base, name, rt_gpu_fixed_text(name));
+    add(a, disk, base, name, rt_gpu_fixed_text(name), NULL);
 }
 
 static void add_program(struct ahead *a, const struct rt_gpu_ahead *p, const struct rt_disk_cache *disk,
@@ -166,9 +167,12 @@ static void add_program(struct ahead *a, const struct rt_gpu_ahead *p, const str
     struct rt_cache_key base = rt_gpu_base_key(p->options->version, p->device, a->inner->identity, p->arch);
     unsigned libraries = 0;
     for (int i = 0; i < sources->n; i++) {
+        const struct rt_gpu_source *s = &sources->v[i];
+        const struct rt_unit *first = p->fresh ? NULL : s->first;
         int before = a->n;
-        add(a, disk, base, sources->v[i].name, sources->v[i].text);
-        libraries |= a->n > before ? sources->v[i].libraries : 0;
+        add(a, disk, base, s->name, s->text, first);
+        if (a->n > before)
+            libraries |= first ? first->libraries : s->libraries;
     }
     int n = rt_gpu_fixed_modules(p->spec, &info, false, names);
     for (int i = 0; i < n; i++)

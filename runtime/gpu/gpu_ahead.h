@@ -14,6 +14,7 @@ struct rt_gpu_ahead {
     const struct rt_unit *units;
     struct rt_thread_pool *pool; /* lives longer than what of the compiler it has begun */
     int threads;
+    bool fresh; /* no code is asked for in its first tier */
 };
 /* Takes the compiler over and begins with what the cache lacks of the program. Best effort: without memory or threads *c is
  * what it was. */

@@ -1,6 +1,7 @@
 /* Device code of programs: what is loaded (gpu_modules.c), what is on disk, and what is compiled. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_modules.h"
@@ -9,7 +10,8 @@
 enum {
     FIXED_THREADS = 128, /* of a block of the fixed kernels, for their occupancy */
     FIXED = -1,          /* in place of a source: a fixed module */
-    LIBRARY = -2         /* and below: a library (enum rt_library) */
+    LIBRARY = -2,        /* and below: a library (enum rt_library) */
+    LOOK_NS = 2000000    /* how often somebody looks whether executions wait for code */
 };
 
 struct rt_gpu_code {
@@ -20,6 +22,7 @@ struct rt_gpu_code {
     struct origin {
         enum rt_cached how;
         double ms;
+        bool first; /* it is of the first tier */
     } *origins; /* likewise */
     struct rt_kernel *kernels;
     struct rt_gpu_fixed_code fixed[RT_FIXED_MAX + RT_NLIBRARIES]; /* that were not loaded */
@@ -33,6 +36,8 @@ struct job {
     const char *name, *text; /* copies once it belongs to a compilation */
     const char *fixed;       /* name of a fixed module or a library, for good */
     int source;              /* or FIXED, LIBRARY - i: of no program */
+    const struct rt_unit *first; /* what is compiled in its place; NULL: it is */
+    bool is_first;               /* so it was */
     unsigned libraries;      /* that it is linked with */
     struct rt_cache_key key;
     struct rt_bytes image;
@@ -50,7 +55,7 @@ struct compilation {
     struct job *jobs;
     int n;
     bool no_memory;     /* for a copy */
-    bool fresh;         /* sources of the program are compiled in any case */
+    enum rt_gpu_code_for who;
     unsigned libraries; /* that were there when it began; they stay */
     _Atomic int next;
 };
@@ -78,11 +83,19 @@ static void compile_one(struct rt_gpu *g, struct job *j)
     j->ms = rt_gpu_now_ms() - start;
 }
 
+bool rt_gpu_give_way(const struct rt_gpu *g, const struct hd_stop *stop)
+{
+    while (g->compiling && !hd_stopped(stop))
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    return !hd_stopped(stop);
+}
+
 static void compile_some(void *context, int worker HD_UNUSED)
 {
     struct compilation *c = context;
-    for (int i; (i = c->next++) < c->n && !hd_stopped(&c->thread_pool_job.left);)
-        if (c->jobs[i].how != RT_CACHED_DISK)
+    const struct hd_stop *left = &c->thread_pool_job.left;
+    for (int i; (i = c->next++) < c->n && !hd_stopped(left);)
+        if (c->jobs[i].how != RT_CACHED_DISK && (c->who != RT_CODE_BEHIND || rt_gpu_give_way(c->g, left)))
             compile_one(c->g, &c->jobs[i]);
 }
 
@@ -110,7 +123,7 @@ static void compilation_free(void *compilation)
     free(c);
 }
 
-static struct compilation *compilation_new(struct rt_gpu *g, int njobs, bool fresh)
+static struct compilation *compilation_new(struct rt_gpu *g, int njobs, enum rt_gpu_code_for who)
 {
     struct compilation *c = hd_try_calloc(1, sizeof *c);
     struct job *jobs = hd_try_calloc((size_t)njobs, sizeof *jobs);
@@ -120,7 +133,7 @@ static struct compilation *compilation_new(struct rt_gpu *g, int njobs, bool fre
         return NULL;
     }
     c->g = g;
-    c->fresh = fresh;
+    c->who = who;
     c->jobs = jobs;
     return c;
 }
@@ -162,7 +175,7 @@ static int link_job(struct rt_gpu *g, struct job *j, struct hd_err *err)
 
 static void store_job(struct rt_gpu *g, const struct job *j)
 {
-    if (j->rc == 0 && j->how == RT_COMPILED && j->image.p && g->modules->has_disk)
+    if (j->rc == 0 && j->how == RT_COMPILED && !j->is_first && j->image.p && g->modules->has_disk)
         rt_disk_cache_store(&g->modules->disk, j->key, &j->image, 1);
 }
 
@@ -277,6 +290,17 @@ static void add_job(struct compilation *batch, const struct job *j, int source)
     batch->no_memory = batch->no_memory || !mine->name || !mine->text;
 }
 
+/* Under the lock: the module of a source, or of its first tier where there is none and the disk has none either. */
+static struct rt_gpu_module *find_module(struct rt_gpu *g, const struct job *j, struct origin *o)
+{
+    struct rt_gpu_module *m = rt_gpu_module_find(g, j->key);
+    if (m || !j->first || rt_gpu_module_where(g, j->key) == RT_CACHED_DISK)
+        return m;
+    m = rt_gpu_module_find(g, rt_gpu_source_key(g, j->first->text));
+    o->first = m != NULL;
+    return m;
+}
+
 /* Under the lock: modules that are loaded already; the others become jobs. */
 static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilation *batch)
 {
@@ -285,8 +309,9 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
         struct job j;
         job_init(g, &j, s->name, s->text);
         j.libraries = s->libraries;
-        c->modules[i] = batch->fresh ? NULL : rt_gpu_module_find(g, j.key);
+        j.first = batch->who == RT_CODE_RUN ? s->first : NULL;
         c->origins[i].how = RT_CACHED_MEMORY;
+        c->modules[i] = batch->who == RT_CODE_FRESH ? NULL : find_module(g, &j, &c->origins[i]);
         if (!c->modules[i])
             add_job(batch, &j, i);
     }
@@ -318,6 +343,17 @@ static int by_length(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* Its first tier is compiled in its place. */
+static void begin_in_first(struct rt_gpu *g, struct compilation *batch, struct job *j)
+{
+    free((char *)(uintptr_t)j->text);
+    j->text = strdup(j->first->text);
+    j->key = rt_gpu_source_key(g, j->first->text);
+    j->libraries = j->first->libraries;
+    j->is_first = true;
+    batch->no_memory |= !j->text;
+}
+
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
  * True: there is something to compile. */
 static bool find_stored(struct rt_gpu *g, struct compilation *batch)
@@ -327,8 +363,10 @@ static bool find_stored(struct rt_gpu *g, struct compilation *batch)
     for (int i = 0; i < batch->n; i++) {
         struct job *j = &batch->jobs[i];
         double start = rt_gpu_now_ms();
-        bool found = !(batch->fresh && j->source >= 0) && image_from_disk(g, j);
+        bool found = !(batch->who == RT_CODE_FRESH && j->source >= 0) && image_from_disk(g, j);
         j->ms = rt_gpu_now_ms() - start;
+        if (!found && j->first)
+            begin_in_first(g, batch, j);
         missing |= !found;
         libraries |= found ? 0 : j->libraries;
     }
@@ -385,12 +423,12 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
         if (j->rc != 0)
             return job_error(j, err);
         *how = HD_MIN(*how, j->how);
-        HD_TRY(load_one(g, j, done->fresh && j->source >= 0, &m, err));
+        HD_TRY(load_one(g, j, done->who == RT_CODE_FRESH && j->source >= 0, &m, err));
         if (j->source == FIXED) {
             rt_gpu_module_leave(m);
             continue;
         }
-        c->origins[j->source] = (struct origin){j->how, j->ms};
+        c->origins[j->source] = (struct origin){j->how, j->ms, j->is_first};
         c->modules[j->source] = m;
     }
     return 0;
@@ -410,17 +448,19 @@ static int load_code(struct rt_gpu *g, const struct rt_unit *units, struct rt_gp
 {
     int rc = rt_gpu_code_valid(g, c) ? load_compiled(g, batch, c, how, err)
                                      : HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
-    for (int i = 0; i < c->n && rc == 0; i++)
-        rc = fill_kernel(g, &units[i], c->modules[c->sources.of[i]], &c->kernels[i], err);
+    for (int i = 0; i < c->n && rc == 0; i++) {
+        const struct rt_unit *u = c->origins[c->sources.of[i]].first ? units[i].first : &units[i];
+        rc = fill_kernel(g, u, c->modules[c->sources.of[i]], &c->kernels[i], err);
+    }
     return rc;
 }
 
 static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c, struct compilation *batch,
-                     bool ahead, const struct hd_stop *stop, struct hd_err *err)
+                     const struct hd_stop *stop, struct hd_err *err)
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
-    find_fixed(g, spec, ahead, batch);
+    find_fixed(g, spec, batch->who == RT_CODE_AHEAD, batch);
     find_loaded(g, c, batch);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
@@ -429,15 +469,18 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 }
 
 static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units, struct rt_gpu_code *c,
-                    struct compilation **batch, struct rt_thread_pool *thread_pool, int threads, bool ahead,
+                    struct compilation **batch, struct rt_thread_pool *thread_pool, int threads,
                     const struct hd_stop *stop, enum rt_cached *how, struct hd_err *err)
 {
-    HD_TRY(find_code(g, spec, c, *batch, ahead, stop, err));
+    const int waits = (*batch)->who != RT_CODE_BEHIND;
+    HD_TRY(find_code(g, spec, c, *batch, stop, err));
     if ((*batch)->n && find_stored(g, *batch)) {
+        if ((*batch)->no_memory)
+            return HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
         qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
-        g->compiling++;
+        g->compiling += waits;
         int rc = compile_all(batch, thread_pool, threads, stop, err);
-        g->compiling--;
+        g->compiling -= waits;
         HD_TRY(rc);
     }
     HD_TRY(rt_gpu_begin(g, stop, err));
@@ -464,16 +507,16 @@ static int code_new(const struct rt_unit *units, int n, struct rt_gpu_code **out
 }
 
 int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
-                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop, bool fresh, bool ahead,
-                    struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
+                    struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop,
+                    enum rt_gpu_code_for who, struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err)
 {
     struct rt_gpu_code *c;
     struct compilation *batch = NULL;
     *how = RT_CACHED_MEMORY;
     int rc = code_new(units, spec->npipelines, &c, err);
     if (rc == 0) {
-        batch = compilation_new(g, c->sources.n + RT_FIXED_MAX + RT_NLIBRARIES, fresh);
-        rc = batch ? get_code(g, spec, units, c, &batch, thread_pool, threads, ahead, stop, how, err)
+        batch = compilation_new(g, c->sources.n + RT_FIXED_MAX + RT_NLIBRARIES, who);
+        rc = batch ? get_code(g, spec, units, c, &batch, thread_pool, threads, stop, how, err)
                    : HD_FAIL(err, RESOURCE, NULL, "out of memory for compiled code");
     }
     if (batch)
@@ -483,4 +526,49 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     else
         rt_gpu_code_release(g, c);
     return rc;
+}
+
+/* ---- tiers ------------------------------------------------------------------------------- */
+
+int rt_gpu_code_firsts(const struct rt_gpu_code *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->sources.n; i++)
+        n += c->origins[i].first;
+    return n;
+}
+
+bool rt_gpu_code_is_first(const struct rt_gpu_code *c, int pipeline)
+{
+    return c->origins[c->sources.of[pipeline]].first;
+}
+
+/* Under the lock. A source with a first tier is one pipeline's. */
+static void optimise_one(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_code *c, int pipeline)
+{
+    struct rt_kernel k;
+    int source = c->sources.of[pipeline];
+    struct rt_gpu_module *m = rt_gpu_module_find(g, rt_gpu_source_key(g, c->sources.v[source].text));
+    if (!m)
+        return;
+    if (fill_kernel(g, u, m, &k, NULL) != 0) {
+        rt_gpu_module_leave(m);
+        return;
+    }
+    rt_gpu_module_leave(c->modules[source]);
+    c->modules[source] = m;
+    c->kernels[pipeline] = k;
+    c->origins[source] = (struct origin){.how = RT_CACHED_MEMORY};
+}
+
+int rt_gpu_code_optimise(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c)
+{
+    if (rt_gpu_code_firsts(c) == 0)
+        return 0;
+    rt_gpu_enter(g);
+    for (int i = 0; i < c->n && rt_gpu_code_valid(g, c); i++)
+        if (rt_gpu_code_is_first(c, i))
+            optimise_one(g, &units[i], c, i);
+    rt_gpu_leave(g);
+    return rt_gpu_code_firsts(c);
 }

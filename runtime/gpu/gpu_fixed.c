@@ -82,8 +82,8 @@ bool rt_result_may_be_few(const struct rt_spec *spec)
 }
 
 struct needs {
-    bool few, merge, fill, partition, index, prefix_sum, hash, window, sort, pack, select, string, running, search,
-        frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
+    bool few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string, running,
+        search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
@@ -106,6 +106,7 @@ struct needs {
     X(n.search, "finish_search") \
     X(n.frames, "finish_frames") \
     X(n.fill, "finish_fill") \
+    X(n.compact, "finish_compact") \
     X(n.merge, "finish_merge") \
     X(n.partition, "finish_partition") \
     X(n.radix_keys, "finish_radix_keys") \
@@ -216,6 +217,7 @@ static void add_index(struct needs *n, const struct rt_state *s, double rows, co
 /* Of about so many rows. */
 static void add_state(struct needs *n, const struct rt_state *s, double rows, const struct rt_device_info *info)
 {
+    n->compact |= s->word;
     n->fill |= s->word || (rt_state_aggregates(s->kind) && has_far_ends(s));
     for (int i = 0; i < s->nfinish; i++)
         switch (s->finish[i]) {
@@ -261,7 +263,7 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
         add_state(&n, &spec->states[i], 0, info);
         add_state(&n, &spec->states[i], HUGE_VAL, info);
     }
-    n.string &= any_rows || !n.few;
+    n.string &= any_rows || !n.few || result->limit >= 0; /* more rows than few may come before a limit */
     const bool needed[] = {
 #define X(need, name) need,
         FIXED_MODULES(X)

@@ -60,7 +60,7 @@ struct rt_gpu {
     struct rt_gpu_host *host;
     struct rt_gpu_modules *modules;
     void *landing; /* page-locked: outcomes of launches on the host (gpu_outcome.c); NULL: not yet */
-    _Atomic int compiling; /* programs whose code is being compiled */
+    _Atomic int compiling; /* executions that wait for code */
     _Atomic unsigned life; /* of the device: ends where it is lost, and with it all that is kept */
 };
 /* Takes the lock if it is free within so many nanoseconds, less than a second. */
@@ -370,7 +370,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 32 };
+enum { RT_FIXED_MAX = 33 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that

@@ -49,6 +49,14 @@ static bool keeps_order(const struct run *r)
     return r->p->ordered && !r->p->row_for_row;
 }
 
+/* A tile of a source with few rows may go to several warps. Its strings would be made as often; and of a part of the
+ * source these would be the first tiles. */
+static bool may_divide(const struct run *r, uint64_t tiles, uint64_t warps)
+{
+    return r->p->balance == RT_BALANCE_AWS && !r->k->unit->makes_strings && !r->x->o->scan_warps && !r->first &&
+           tiles * MIN_PARTS <= warps;
+}
+
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
  * tiles; a loop over pairs divides these among warps. Where somebody says how many warps, as many, but of those that
  * wait for each other not more than fit. */
@@ -57,13 +65,13 @@ static void choose_grid(struct run *r)
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
     uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
-    r->balance = r->p->balance;
-    bool shares = rt_balance_shares(r->balance);
+    r->balance = r->k->unit->by_lane ? RT_BALANCE_NONE : r->p->balance;
+    bool shares = rt_balance_shares(r->balance), divides = may_divide(r, tiles, blocks * per_block);
     if (keeps_order(r))
         blocks = 1;
     else if (r->x->o->warps)
         blocks = HD_MIN(r->x->o->warps / per_block, shares ? blocks : UINT32_MAX / per_block);
-    else if (!shares && r->p->shape != RT_SHAPE_LOOP)
+    else if (!shares && !divides && r->p->shape != RT_SHAPE_LOOP)
         blocks = HD_MIN(blocks, (tiles + per_block - 1) / per_block);
     r->blocks = (uint32_t)HD_MAX(blocks, (uint64_t)1);
     r->warps = r->blocks * per_block;
@@ -98,13 +106,11 @@ static uint32_t scan_warps(const struct run *r)
     return r->x->o->scan_warps ? HD_MIN(r->x->o->scan_warps, r->warps) : r->warps;
 }
 
-/* Over how many warps a tile of a source with few rows goes. Its strings would be made as often. */
+/* Over how many warps a tile goes; 0: one. */
 static uint32_t parts(const struct run *r)
 {
     uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
-    if (r->balance != RT_BALANCE_AWS || r->k->unit->makes_strings || r->x->o->scan_warps || r->first)
-        return 0; /* the parts are of the source's first tiles */
-    return tiles * MIN_PARTS <= r->warps ? r->warps / (uint32_t)tiles : 0;
+    return may_divide(r, tiles, r->warps) ? r->warps / (uint32_t)tiles : 0;
 }
 
 static struct hdd_launch describe(const struct run *r)

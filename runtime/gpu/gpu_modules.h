@@ -28,6 +28,9 @@ struct rt_cache_key rt_gpu_base_key(const char *version, const char *device, con
 struct rt_cache_key rt_gpu_key(struct rt_cache_key base, const char *text);
 struct rt_cache_key rt_gpu_source_key(const struct rt_gpu *g, const char *text);
 
+/* Waits as long as executions wait for code: who compiles what nobody waits for. False: stop is set. */
+bool rt_gpu_give_way(const struct rt_gpu *g, const struct hd_stop *stop);
+
 /* One more user of a module that is loaded; it becomes the most recently used. NULL: it is not. */
 struct rt_gpu_module *rt_gpu_module_find(struct rt_gpu *g, struct rt_cache_key key);
 /* Where code of the source is: loaded, on disk, or nowhere (RT_COMPILED). */

@@ -271,10 +271,10 @@ int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct
     p.listed = listed.address;
     p.blocks = rt_finish_blocks(x, n, 8 * RT_FINISH_THREADS);
     if (rc == 0)
-        rc = rt_finish_launch(x, "finish_fill", "hdd_list_free", p.blocks, &p, err);
+        rc = rt_finish_launch(x, "finish_compact", "hdd_list_free", p.blocks, &p, err);
     p.blocks = rt_finish_blocks(x, behind, 8 * RT_FINISH_THREADS);
     if (rc == 0)
-        rc = rt_finish_launch(x, "finish_fill", "hdd_fill_free", p.blocks, &p, err);
+        rc = rt_finish_launch(x, "finish_compact", "hdd_fill_free", p.blocks, &p, err);
     rt_gpu_release(x, &list);
     rt_gpu_release(x, &listed);
     return rc;

@@ -46,6 +46,7 @@ static void assign(struct rt_gpu_sources *s, const struct rt_unit *units, int n)
             source->text = units[i].text;
         }
         source->libraries |= units[i].libraries;
+        source->first = source->nunits == 1 ? units[i].first : NULL;
     }
 }
 

@@ -14,6 +14,7 @@ struct rt_gpu_source {
     size_t size;        /* of that */
     unsigned libraries; /* enum rt_library: of all */
     int nunits;
+    const struct rt_unit *first; /* of one that is alone in its source: its first tier; NULL: it has none */
 };
 
 struct rt_gpu_sources {

@@ -2,13 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_modules.h"
-
-/* How often whoever compiles what nobody waits for looks whether somebody waits for something else. */
-enum { LOOK_NS = 2000000 };
 
 struct warm {
     struct rt_compiler *c;
@@ -92,13 +88,6 @@ int rt_gpu_warm(struct rt_compiler *c, const char *device, int arch, const struc
 
 /* ---- behind executions ------------------------------------------------------------------- */
 
-static bool wait_for_others(struct rt_gpu *g, const struct hd_stop *stop)
-{
-    while (g->compiling && !hd_stopped(stop))
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-    return !hd_stopped(stop);
-}
-
 bool rt_gpu_can_warm(const struct rt_gpu *g)
 {
     return g->compiler->beside && !rt_gpu_compiler_trouble(g) && g->modules->has_disk;
@@ -109,7 +98,7 @@ bool rt_gpu_warm_next(struct rt_gpu *g, int *at, const struct hd_stop *stop)
     struct rt_gpu_modules *m = g->modules;
     if (!rt_gpu_can_warm(g))
         return false;
-    for (; *at < RT_WARM_MAX && wait_for_others(g, stop); ++*at) {
+    for (; *at < RT_WARM_MAX && rt_gpu_give_way(g, stop); ++*at) {
         const char *name = rt_gpu_warm_name(*at), *text = rt_gpu_fixed_text(name);
         struct rt_cache_key key = rt_gpu_source_key(g, text);
         struct rt_bytes image;

@@ -302,8 +302,14 @@ void rt_nvrtc_describe(const struct rt_nvrtc *n, char *text, size_t size)
         at += snprintf(text + at, size - (size_t)at, " %s", o.list[i]);
 }
 
+/* Fewer passes: versions before 12.9 make all of them. */
+static bool is_known(const struct rt_nvrtc *n, const char *option)
+{
+    return strncmp(option, "--Ofast-compile", strlen("--Ofast-compile")) != 0 || at_least(n, 12, 9);
+}
+
 /* A source may begin with options of its own, apart by blanks: "//! --maxrregcount=40". */
-static void own_options(const char *source, char *text, size_t size, struct options *o)
+static void own_options(const struct rt_nvrtc *nvrtc, const char *source, char *text, size_t size, struct options *o)
 {
     static const char mark[] = "//! ";
     size_t n = strcspn(source, "\n"), skip = sizeof mark - 1;
@@ -312,7 +318,8 @@ static void own_options(const char *source, char *text, size_t size, struct opti
     snprintf(text, size, "%.*s", (int)(n - skip), source + skip);
     char *rest = NULL;
     for (char *one = strtok_r(text, " ", &rest); one; one = strtok_r(NULL, " ", &rest))
-        add_option(o, one);
+        if (is_known(nvrtc, one))
+            add_option(o, one);
 }
 
 /* What code does not depend on. NVRTC 12.9 and newer ask the driver's cache on disk for each source: that opens the driver
@@ -331,7 +338,7 @@ static int compile(const struct rt_nvrtc *n, program p, const char *source, int 
     struct options o;
     common_options(n, &o);
     add_manner(n, &o);
-    own_options(source, own, sizeof own, &o);
+    own_options(n, source, own, sizeof own, &o);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d", form == RT_NVRTC_PTX ? "compute" : "sm", arch);
     add_option(&o, target);
     if (form == RT_NVRTC_CUBIN)
@@ -360,7 +367,7 @@ static bool starts_with_headers(const char *source)
 }
 
 /* Kernels that call the library; their headers are precompiled apart, because a macro tells. */
-#define RELOCATABLE "//! --relocatable-device-code=true\n"
+#define RELOCATABLE "//! --relocatable-device-code=true"
 
 static bool is_relocatable(const char *source)
 {
@@ -410,7 +417,7 @@ static void precompile(struct rt_nvrtc *n, const char *source, int arch, enum rt
 void rt_nvrtc_precompile(struct rt_nvrtc *n, int arch, enum rt_nvrtc_form form, bool relocatable)
 {
     static const char *const sources[] = {FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n",
-                                          RELOCATABLE FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n"};
+                                          RELOCATABLE "\n" FIRST_INCLUDE "HDD_KERNEL(headers)() {}\n"};
     n->precompiled_arch = arch;
     n->precompiled_form = form;
     precompile(n, sources[relocatable], arch, form);

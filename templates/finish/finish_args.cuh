@@ -55,7 +55,7 @@ struct hdd_keys {
     struct hdd_key key[HDD_INLINE_KEYS];
 };
 
-// ---- finish_fill.cu ------------------------------------------------------------------------
+// ---- finish_fill.cu, finish_compact.cu -----------------------------------------------------
 
 // Memory of n rows filled with copies of one.
 struct hdd_fill_args {

@@ -249,7 +249,8 @@ static const struct rt_spec spec = {
 
 static int get(struct bench *b, bool fresh, struct rt_gpu_code **code, enum rt_cached *how)
 {
-    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh, false, code, how, &b->err);
+    return rt_gpu_code_get(b->gpu, &spec, units, b->thread_pool, 2, NULL, fresh ? RT_CODE_FRESH : RT_CODE_RUN, code,
+                           how, &b->err);
 }
 
 static void expect(struct bench *b, bool fresh, enum rt_cached how, int compiles)
@@ -472,7 +473,7 @@ static void open_ahead(struct bench *b, const char *cache, const char *refuses)
     b->fake.refuses = refuses;
     b->thread_pool = rt_thread_pool_new();
     struct rt_compiler *c = &b->fake.c;
-    struct rt_gpu_ahead ahead = {&o, "fake", 0, &spec, units, b->thread_pool, 2};
+    struct rt_gpu_ahead ahead = {&o, "fake", 0, &spec, units, b->thread_pool, 2, false};
     rt_gpu_ahead_begin(&c, &ahead);
     assert_int_equal(rt_gpu_open(&b->fake.d, c, &o, &b->gpu, &b->err), 0);
 }

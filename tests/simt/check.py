@@ -114,7 +114,7 @@ SHARED = ["nifs+fws", "nifs+fws-local", "nifs+aws"] # of pipelines with levels
 
 
 def check_error(args, plan, expected):
-    for options in ([], ["--balance", "nifs+aws", "--scan-warps", 1]):
+    for options in ([], ["--first-tier"], ["--balance", "nifs+aws", "--scan-warps", 1]):
         try:
             simt_result(args, plan, *options)
         except RowError as error:
@@ -139,6 +139,9 @@ def check_rows(args, plan):
         compare_counters(plan, rows, early, simt_result(args, plan, "--profile")[1])
     if args.modes != "all":
         return
+    if not args.framed:  # framed pipelines have none
+        first, _ = simt_result(args, plan, "--first-tier", "--first-rows", FIRST_ROWS)
+        compare_rows(plan, expected, first, "first tier")
     for mode in ALONE + (PUSHED + SHARED if has_levels(args, plan) else []):
         shares = mode in SHARED
         moved = 1 if mode == "nifs+aws" and args.seeds > 1 and nodes >= WORTH_SHARING else 0

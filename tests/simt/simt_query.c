@@ -16,11 +16,12 @@ static const char usage[] =
     "                  [--balance MODE]\n"
     "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N] [--gpu-warps N] [--gpu-block N]\n"
     "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
-    "                  [--in-order] [--frame-weight N] [--pooled]\n"
+    "                  [--in-order] [--frame-weight N] [--pooled] [--first-tier]\n"
     "--scan-warps: so many warps take work from the source, the others live on donations\n"
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
     "--frame-weight: pipelines of more are framed, with 1 all\n"
     "--pooled: memory is that of a pool, as outside of tests\n"
+    "--first-tier: kernels are those that a GPU begins with, where the plan has such\n"
     "--in-order: every pipeline keeps the order of its source\n"
     "--min-donations: fails if less work than that moved between warps, all seeds together\n";
 
@@ -29,7 +30,7 @@ struct options {
     uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight,
         gpu_warps, gpu_block;
     enum rt_balance balance;
-    bool dump, profile, stats, in_order, pooled;
+    bool dump, profile, stats, in_order, pooled, first_tier;
 };
 
 static uint64_t number(const char *s)
@@ -52,6 +53,8 @@ static bool read_flag(struct options *o, const char *name)
         o->in_order = true;
     else if (strcmp(name, "--pooled") == 0)
         o->pooled = true;
+    else if (strcmp(name, "--first-tier") == 0)
+        o->first_tier = true;
     else
         return false;
     return true;
@@ -256,7 +259,7 @@ static int run_program(struct runner *r, struct hd_err *err)
     enum rt_cached how;
     HD_TRY(open_gpu(r, err));
     r->thread_pool = rt_thread_pool_new();
-    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, false, false,
+    int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, RT_CODE_RUN,
                                  &r->code, &how, err);
     if (status == 0) {
         status = run_seeds(r, err);
@@ -293,6 +296,8 @@ int main(int argc, char **argv)
     }
     struct pl_options po = {.profile = o.profile,
                             .balance = o.balance,
+                            .on_gpu = o.first_tier,
+                            .tier = o.first_tier ? PL_TIER_FIRST : PL_TIER_OPTIMISED,
                             .threads = 1,
                             .gpu_blocks = 2,
                             .gpu_block_warps = (int)o.gpu_block,

@@ -219,6 +219,8 @@ int main(int argc, char **argv)
     if (!plans_only) {
         compile_fixed(n);
         compile_plan(n, argv[1], argv[2], (struct pl_options){.profile = true}, false);
+        for (int i = 2; i < argc; i++)
+            compile_plan(n, argv[1], argv[i], (struct pl_options){.on_gpu = true, .tier = PL_TIER_FIRST}, true);
         for (int i = 2; i < argc; i++) /* the kernels that have every strategy */
             compile_plan(n, argv[1], argv[i], (struct pl_options){.balance = RT_BALANCE_AWS}, false);
     }

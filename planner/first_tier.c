@@ -1,0 +1,126 @@
+/* The kernel that a GPU begins with where a pipeline's code is not in the cache. NVRTC takes half as long for a traversal
+ * in which each lane goes through the children of its own row as for one with queues that share work, a fifth less with
+ * few passes and loops that stay loops (docs/performance.md, "First tier on a GPU"). Rows do not depend on it. What lanes
+ * lose is bounded by facts: a lane visits all that lies below its row, and the other lanes of its warp wait for it. */
+#include "planner/tiering.h"
+
+#include <math.h>
+
+#include "planner/parts.h"
+
+enum {
+    LANE_NODES = 4096, /* of one lane, one after the other: some 5 ms */
+    MIN_PARTS = 8, /* as gpu_launch.c has it: so many warps to a tile, or one */
+    HEAVY = 16 /* in the units of parts.c: sources that weigh less, and line nothing up, are compiled in 50 ms */
+};
+
+/* That go through levels, if each lane were alone in its warp: some 15 ms. */
+static const double NODES_MAX = 1 << 26;
+
+/* Warps that have a part each of the children of a row of the source: known of tables alone. */
+static double parts_of_a_row(const struct pl_pipeline *p, int blocks)
+{
+    double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
+    if (p->spec->shape != RT_SHAPE_AWS || p->spec->source != RT_SOURCE_TABLE)
+        return 1;
+    double tiles = ceil((double)p->spec->table->rows / HDD_WARP_ROWS);
+    return tiles * MIN_PARTS <= warps ? warps / HD_MAX(tiles, 1.0) : 1;
+}
+
+/* Nodes that one lane visits for a row of the source, at most; -1 unknown. */
+static double longest_lane(const struct pl_pipeline *p, int blocks)
+{
+    double nodes = 1, level = 1;
+    for (int l = 1; l < p->nlevels; l++) {
+        double max = pl_max_children(&p->steps[p->levels[l].first_step - 1]);
+        if (max < 0)
+            return -1;
+        level *= l == 1 ? ceil(max / parts_of_a_row(p, blocks)) : max;
+        nodes += level;
+    }
+    return nodes;
+}
+
+static bool lanes_are_even(const struct pl_pipeline *p, int blocks)
+{
+    if (p->nlevels == 1)
+        return true;
+    double longest = longest_lane(p, blocks), nodes = pl_expected_nodes(p);
+    return longest >= 0 && longest <= LANE_NODES && nodes >= 0 && nodes <= NODES_MAX;
+}
+
+/* Caches in front of the state's rows are a quarter of the code of such a sink. Lanes of one group combine all the same. */
+static void drop_caches(struct pl_pipeline *p)
+{
+    double rows = p->spec->counter_est[p->nsteps];
+    if (rows < 0 || rows > NODES_MAX || p->sink.place != PL_PLACE_MEMORY)
+        return;
+    for (int k = 0; k < PL_CACHE_COUNT; k++)
+        p->sink.caches[k] = false;
+    p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+}
+
+static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
+{
+    struct pl_pipeline *f = HD_NEW(c->a, struct pl_pipeline);
+    *f = *p;
+    f->spec = HD_NEW(c->a, struct rt_pipeline);
+    *f->spec = *p->spec;
+    f->gpu.quick = true;
+    drop_caches(f);
+    pl_size_kernel(f);
+    return f;
+}
+
+static const struct pl_pipeline *by_lane(struct ctx *c, const struct pl_pipeline *p)
+{
+    struct pl_pipeline *f = copy_of(c, p);
+    f->spec->shape = RT_SHAPE_BY_LANE;
+    f->spec->balance = RT_BALANCE_NONE;
+    f->gpu.places_ahead = f->gpu.places_of_tile = false;
+    f->gpu.resident_blocks = 0;
+    pl_size_kernel(f);
+    return f;
+}
+
+/* The pipeline's kernel for the first tier; NULL: it has none. */
+static const struct pl_pipeline *first_of(struct ctx *c, const struct pl_pipeline *p, int blocks)
+{
+    bool heavy = p->nlevels > 1 || p->gpu_tile.steps > 0 || pl_weight(c, p) >= HEAVY;
+    if (p->framed || !heavy)
+        return NULL;
+    switch (p->spec->shape) {
+    case RT_SHAPE_LOOP:
+    case RT_SHAPE_ANY:
+    case RT_SHAPE_BY_LANE: return NULL;
+    case RT_SHAPE_ALL_ROWS:
+    case RT_SHAPE_IN_PLACE: return copy_of(c, p);
+    case RT_SHAPE_STRAIGHT:
+        if (p->spec->ordered)
+            return copy_of(c, p);
+        return by_lane(c, p);
+    case RT_SHAPE_NIFS:
+    case RT_SHAPE_AWS: return !p->spec->ordered && lanes_are_even(p, blocks) ? by_lane(c, p) : NULL;
+    }
+    HD_BUG("shape %d", (int)p->spec->shape);
+}
+
+void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
+{
+    bool several = c->opt.fragments > 1 || c->opt.profile || c->opt.balance != RT_BALANCE_AUTO;
+    if (!c->opt.on_gpu || several)
+        return;
+    const struct pl_pipeline *first = first_of(c, p, c->opt.gpu_blocks);
+    switch (c->opt.tier) {
+    case PL_TIER_AUTO: p->gpu.first = first; return;
+    case PL_TIER_OPTIMISED: return;
+    case PL_TIER_FIRST: /* nothing takes its place */
+        if (first) {
+            *p->spec = *first->spec;
+            p->sink = first->sink;
+            p->gpu = first->gpu;
+        }
+        return;
+    }
+    HD_BUG("tier %d", (int)c->opt.tier);
+}
