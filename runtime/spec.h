@@ -425,6 +425,38 @@ struct rt_end {
     bool strict; /* the value itself does not pass */
 };
 
+/* Rows from `begin` up to but without `end`. */
+struct rt_source_rows {
+    uint64_t begin, end;
+};
+enum rt_zone_test_kind {
+#define Z_TEST(id, text, takes) RT_ZONE_##id,
+#include "runtime/zone_tests.def"
+};
+const char *rt_zone_test_text(enum rt_zone_test_kind k);
+bool rt_zone_test_is_kind(int k);
+enum rt_zone_takes { RT_ZONE_TAKES_NOTHING, RT_ZONE_TAKES_CONST, RT_ZONE_TAKES_SET };
+enum rt_zone_takes rt_zone_test_takes(enum rt_zone_test_kind k);
+struct rt_zone_test {
+    enum rt_zone_test_kind kind;
+    int column;
+    int arg; /* of whole numbers or floats, as the column has; -1: it takes none */
+};
+/* Rows pass a filter only if one of the tests holds. */
+struct rt_zone_condition {
+    int ntests;
+    struct rt_zone_test *tests;
+};
+/* Which zones of its table a source visits (struct fe_zone): those that may have a row for which all conditions hold. Rows of the
+ * others would be dropped, and nothing in front of the filters that would do so can raise. */
+struct rt_zoning {
+    int nconditions; /* each rules some zone out; 0: all are visited, and there are no ranges */
+    struct rt_zone_condition *conditions;
+    int64_t n, visited; /* zones of the table; of these */
+    int nranges; /* ascending, with zones between them that are not visited */
+    struct rt_source_rows *ranges;
+};
+
 /* When the optimised code of a pipeline is made, on a CPU. Its first tier is code without optimisation, compiled several
  * times as fast. X(id, text in dumps) */
 #define RT_TIERINGS(X) \
@@ -463,6 +495,7 @@ struct rt_pipeline {
     int state; /* ROWS, INDEX */
     int nends; /* TABLE: only rows between them are visited. Filters stay: the first rows visited may be in front */
     struct rt_end *ends;
+    struct rt_zoning zones; /* TABLE: and only those that it visits. Filters stay here, too */
     int nlevels;
     enum rt_tiering tiering;
     const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
