@@ -403,7 +403,8 @@ static void print_ways(struct hd_strbuf *out, const struct rt_spec *s)
         hd_strbuf_addf(out, "%s  %s %s", any ? "" : "not resident on a GPU\n", rt_arg_kind_name(a->kind),
                        a->table->name);
         hd_strbuf_addf(out, column ? ".%s" : "%s", column ? a->table->cols[a->column].name : "");
-        hd_strbuf_addf(out, ": %s, %llu bytes\n", rt_way_name(a->way), (unsigned long long)rt_arg_bytes(a));
+        hd_strbuf_addf(out, ": %s, %llu of %llu bytes\n", rt_way_name(a->way), (unsigned long long)a->link_bytes,
+                       (unsigned long long)rt_arg_bytes(a));
         any = true;
     }
 }

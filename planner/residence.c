@@ -8,11 +8,14 @@
 
 #include <stdlib.h>
 
+#include "planner/zones.h"
 #include "runtime/base/vec.h"
 
 enum {
     LINK_SECTOR = 64, /* bytes that one read of a few bytes takes of the link */
     LINK_RANDOM = 2, /* and how much longer than a copy it takes for these */
+    LATE_MARGIN = 4, /* a column is read over the link rather than streamed where that is expected to take so much less: estimates
+                        can be too low, and then it takes longer without a bound */
     CHUNK_SHARE = 16, /* a chunk takes at most so large a part of the memory */
     STATES_LEAST = 4, /* states get at least so large a part of a memory that is short */
     STATES_SHARE = 2 /* states are expected to take at most so large a part: estimates can be far too high */
@@ -134,6 +137,33 @@ static bool is_scan(const struct pl_pipeline *q, const struct pl_step *s, const 
     return a->kind == RT_ARG_COL_VALID || (a->kind == RT_ARG_COL_DATA && !text);
 }
 
+/* A column of the source's row that is read behind the filters, row by row, by few rows: bytes that cross the link if it is not
+ * streamed, as a copy's. -1: it is streamed. */
+static double late_bytes(const struct pl_pipeline *q, const struct pl_step *s, double streamed)
+{
+    int step = (int)(s - q->steps);
+    bool early = step < q->gpu_tile.steps && q->gpu_tile.early[step];
+    double mapped = HD_MAX(s->est, 1.0) * LINK_SECTOR * LINK_RANDOM;
+    return !early && s->est >= 0 && mapped * LATE_MARGIN < streamed ? mapped : -1;
+}
+
+static bool loads_again(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    for (int i = 0; i < q->nsteps; i++)
+        if (&q->steps[i] != s && q->steps[i].kind == s->kind && q->steps[i].table == s->table &&
+            q->steps[i].column == s->column)
+            return true;
+    return false;
+}
+
+/* That the pipeline's chunks have of the part; `late`: none, rows that are left read it over the link. */
+static double scanned_bytes(const struct pl_pipeline *q, const struct pl_step *s, double bytes, bool *late)
+{
+    double streamed = bytes * pl_zones_share(q->spec), mapped = late_bytes(q, s, streamed);
+    *late = mapped >= 0 && !loads_again(q, s);
+    return *late ? mapped : streamed;
+}
+
 typedef void (*visit_fn)(struct residence *r, const struct pl_pipeline *q, const struct pl_step *s, int arg);
 
 static void visit_args(struct residence *r, const struct pl_pipeline *q, visit_fn visit)
@@ -153,8 +183,10 @@ static void count_read(struct residence *r, const struct pl_pipeline *q, const s
     const struct rt_arg *a = &r->g->spec->args[arg];
     struct part *p = &r->parts[arg];
     double rows = s->est >= 0 ? s->est : (double)a->table->rows;
+    bool late = false;
+    double scanned = is_scan(q, s, a) ? scanned_bytes(q, s, p->bytes, &late) : 0;
     if (is_scan(q, s, a))
-        p->scanned += p->bytes;
+        *(late ? &p->random : &p->scanned) += scanned;
     else
         p->random += HD_MAX(rows, 1.0) * LINK_SECTOR * LINK_RANDOM;
 }
@@ -231,10 +263,13 @@ static void choose_ways(struct residence *r)
     for (int i = 0; i < s->nargs; i++) {
         struct rt_arg *a = &s->args[order[i].arg];
         a->way = RT_WAY_RESIDENT;
-        if (order[i].bytes <= room)
+        a->link_bytes = 0;
+        if (order[i].bytes <= room) {
             room -= order[i].bytes;
-        else
-            a->way = order[i].random > 0 ? RT_WAY_MAPPED : RT_WAY_STREAMED;
+            continue;
+        }
+        a->way = order[i].random > 0 ? RT_WAY_MAPPED : RT_WAY_STREAMED;
+        a->link_bytes = (uint64_t)(order[i].scanned + order[i].random);
     }
 }
 
@@ -259,7 +294,11 @@ static void add_streamed(struct residence *r, const struct pl_pipeline *q, const
 {
     struct rt_pipeline *p = q->spec;
     const struct rt_arg *a = &r->g->spec->args[arg];
+    bool late;
     if (a->way == RT_WAY_RESIDENT || !is_scan(q, s, a) || reads_elsewhere(r, q, arg))
+        return;
+    scanned_bytes(q, s, r->parts[arg].bytes, &late);
+    if (late)
         return;
     for (int i = 0; i < p->nstreamed; i++)
         if (p->streamed[i] == arg)

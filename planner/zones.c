@@ -7,6 +7,8 @@
 
 /* Alternatives of one condition; lists of more constants are sets mostly. */
 enum { TESTS_MAX = 64 };
+/* A GPU reads about so many rows of a scan in the time of a launch, some 10 us: 30 MB. */
+static const uint64_t LAUNCH_ROWS = 4 << 20;
 
 /* Ordinals from lo to hi; none: no value can be there. */
 struct ordinals {
@@ -396,8 +398,10 @@ void pl_seal_zones(struct ctx *c, struct pl_pipeline *q)
     for (int i = 0; i < z.nconditions; i++)
         if (are_sound(&z, &z.conditions[i]) && rule_out(&z, &z.conditions[i], n, visited))
             keep(&z, z.conditions[i]);
-    if (q->spec->zones.nconditions)
-        add_ranges(&z, n, visited);
+    if (!q->spec->zones.nconditions)
+        return;
+    add_ranges(&z, n, visited);
+    q->spec->zones.bridged = c->opt.cached_bytes > 0 ? 0 : LAUNCH_ROWS; /* tests: as if the GPU were small */
 }
 
 double pl_zones_share(const struct rt_pipeline *r)

@@ -317,6 +317,7 @@ enum { RT_STREAM_SLOTS = 3 };
 struct rt_arg {
     enum rt_arg_kind kind;
     enum rt_way way; /* of memory of a table; RESIDENT: also of all else */
+    uint64_t link_bytes; /* that are expected to cross the link in each execution, as a copy's: of what is not resident */
     enum rt_phys phys; /* of constants, bases */
     int word; /* first word in the args vector */
     const struct fe_table *table;
@@ -455,6 +456,7 @@ struct rt_zoning {
     int64_t n, visited; /* zones of the table; of these */
     int nranges; /* ascending, with zones between them that are not visited */
     struct rt_source_rows *ranges;
+    uint64_t bridged; /* columns that are in a GPU's memory: so many rows between two ranges are read rather than left out */
 };
 
 /* When the optimised code of a pipeline is made, on a CPU. Its first tier is code without optimisation, compiled several

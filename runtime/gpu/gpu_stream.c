@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/exec/arg_values.h"
+#include "runtime/exec/source.h"
 #include "runtime/gpu/gpu_copy.h"
 
 enum { ALIGNMENT = 256 };
@@ -153,13 +154,14 @@ static int send(struct rt_gpu_stream *s, struct hd_err *err)
     return 0;
 }
 
-/* False: all rows are in chunks. */
+/* The next rows that zones do not rule out. False: all are in chunks. */
 static bool take_rows(struct rt_gpu_stream *s)
 {
     struct chunk *c = &s->chunks[s->sent % RT_STREAM_SLOTS];
-    uint64_t rows = HD_MIN(s->p->chunk_rows, s->end - s->at);
-    *c = (struct chunk){.first = s->at, .rows = rows};
-    s->at += rows;
+    struct rt_source_rows piece = rt_source_piece(s->p, s->at, s->end);
+    uint64_t rows = HD_MIN(s->p->chunk_rows, piece.end - piece.begin);
+    *c = (struct chunk){.first = piece.begin, .rows = rows};
+    s->at = piece.begin + rows;
     return rows > 0;
 }
 
