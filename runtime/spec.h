@@ -317,7 +317,8 @@ enum { RT_STREAM_SLOTS = 3 };
 struct rt_arg {
     enum rt_arg_kind kind;
     enum rt_way way; /* of memory of a table; RESIDENT: also of all else */
-    uint64_t link_bytes; /* that are expected to cross the link in each execution, as a copy's: of what is not resident */
+    uint64_t
+        link_bytes; /* that are expected to cross the link in each execution, as a copy's: of what is not resident */
     enum rt_phys phys; /* of constants, bases */
     int word; /* first word in the args vector */
     const struct fe_table *table;
@@ -456,7 +457,8 @@ struct rt_zoning {
     int64_t n, visited; /* zones of the table; of these */
     int nranges; /* ascending, with zones between them that are not visited */
     struct rt_source_rows *ranges;
-    uint64_t bridged; /* columns that are in a GPU's memory: so many rows between two ranges are read rather than left out */
+    uint64_t
+        bridged; /* columns that are in a GPU's memory: so many rows between two ranges are read rather than left out */
 };
 
 /* When the optimised code of a pipeline is made, on a CPU. Its first tier is code without optimisation, compiled several
@@ -518,10 +520,11 @@ struct rt_pipeline {
     int nreads; /* finished states that it reads, its source's among them; each once */
     int *reads;
     /* TABLE, on a GPU: arguments that are not on the device. Chunks of their rows are brought there, one after the other,
-     * and the kernel runs over each. All are COL_DATA or COL_VALID, read at the source's row alone. */
+     * and the kernel runs over each. All are COL_DATA, COL_VALID or COL_TEXT_BYTES, read at the source's row alone; the latter's
+     * strings are in no row that the pipeline makes. */
     int nstreamed;
     int *streamed;
-    uint64_t chunk_rows; /* a multiple of RT_FRAGMENT_ROWS */
+    uint64_t chunk_rows; /* a multiple of RT_FRAGMENT_ROWS, with strings of a block of them (FE_TEXT_BLOCK_SHIFT) */
     int ntouched; /* what it reads of tables: verified before the run */
     struct fe_table_part *touched;
 };
