@@ -128,7 +128,8 @@ def known(args, directory):
     def skipped(filter_, *more, params=None):
         plan = {"heddle": 1, "params": params or {}, "root": {"op": "aggregate", "aggs": [{"fn": "count", "as": "n"}], "input": {
             "op": "scan", "table": "t", "filter": filter_}}}
-        rc, rows, pipelines = run(args, directory, "plain", plan, 2, more)
+        # a launch for each piece, however small it is
+        rc, rows, pipelines = run(args, directory, "plain", plan, 2, more, HEDDLE_CACHED_BYTES="1000")
         assert rc == 0, (filter_, rows)
         return pipelines[0].get("zones_skipped", 0), pipelines[0]["source_rows"], int(rows[0] if rows[0] != "n" else rows[1])
 
