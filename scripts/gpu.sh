@@ -25,9 +25,9 @@
 #              takes both): the rows that they have in one piece; a part of them under memcheck and racecheck
 #   multi [N]  TPC-H at SF 10 on N GPUs (default: all; on a machine with one, two workers on it): rows of one GPU, and
 #              times of both, spread always and where the planner would
-#   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of; scans of
-#              a table by date with and without zones (numpy, pyarrow)
-#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU
+#   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of
+#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU; scans of a table by date
+#              with and without zones (numpy, pyarrow)
 #   passes     SF 10 with 512 MB of the GPU: large groups, joins, windows, and all queries of TPC-H: rows, times, the most memory
 #              that was in use
 #   skew       SF 10: each kind of sink fed by even and by skewed keys

@@ -3,10 +3,11 @@
 
 Usage: zones.py --heddle BIN [--run BIN] [--backend cpu|cuda] [--count N] [--seed N]
 
-One table of five zones, the last one short, whose columns ascend roughly: ints with NULLs, dates, decimals with base and factor and
-of 16 bytes, floats with NaN, strings by code, a column that is NULL in whole zones, and strings that are read behind filters. It
-is stored plain, packed and in segments. Filters whose zones are known are counted, and a damaged map is told. --run: who runs
-plans (the emulator), on --backend cuda with columns on the device, streamed in chunks, and in a launch for each piece.
+One table of five zones, the last one short, whose columns ascend roughly: ints with NULLs, dates, decimals with base and factor
+and of 16 bytes, floats with NaN, strings by code, a column that is NULL in whole zones, strings that are read behind filters, and a
+sorted column, at whose ends scans begin within a zone. It is stored plain, packed and in segments. Filters whose zones are known
+are counted, and a damaged map is told. --run: who runs plans (the emulator), on --backend cuda with columns on the device, streamed
+in chunks, and in a launch for each piece.
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ import tempfile
 ZONE = 65536
 ROWS = 4 * ZONE + 1000
 TYPES = {"i": "int32", "d": "date", "m": "decimal(12,2)", "w": "decimal(38,2)", "x": "float64", "y": "float32", "c": "string",
-         "e": "int64", "v": "int32", "u": "string"}
+         "e": "int64", "v": "int32", "u": "string", "k": "int32"}
 NULLABLE = "iwxe"
 STEP = 10 ** 24  # of w
 MODES = {"cpu": [{}], "cuda": [{}, {"HEDDLE_CACHED_BYTES": "1000"},
@@ -36,7 +37,7 @@ def value(rng, column, r):
             "m": lambda: f"{at // 50 * 5}.50", "w": lambda: f"{(at - 100000) * STEP}.25",
             "x": lambda: "nan" if zone == 2 and rng.random() < 0.01 else f"{at / 8 - 9000}", "y": lambda: f"{at / 16}",
             "c": lambda: "abcdefghij"[max(at, 0) // 30000], "e": lambda: r % 7,
-            "v": lambda: rng.randrange(1000), "u": lambda: f"row {r} {'.' * (r % 23)}"}[column]()
+            "v": lambda: rng.randrange(1000), "k": lambda: r, "u": lambda: f"row {r} {'.' * (r % 23)}"}[column]()
 
 
 def make(args, rng, directory):
@@ -60,7 +61,7 @@ def literal(rng, column):
     return {"i": str(at // 10), "d": f"date '{1990 + max(at, 0) // 40000}-{1 + at % 12:02}-{10 + at % 3}'",
             "m": f"{at // 50 * 5}.{rng.choice(('50', '49'))}", "w": f"{(at - 100000) * STEP}.{rng.choice(('25', '26'))}",
             "x": rng.choice([f"{at / 8 - 9000:.3f}e0", "cast('nan' as float64)", "1e300"]), "y": f"cast({at / 16} as float32)",
-            "c": "'" + rng.choice("abcdefghijz") + "'", "e": str(rng.randrange(9)), "v": str(rng.randrange(1000))}[column]
+            "c": "'" + rng.choice("abcdefghijz") + "'", "e": str(rng.randrange(9)), "k": str(at), "v": str(rng.randrange(1000))}[column]
 
 
 def test(rng, column):
@@ -80,7 +81,7 @@ def test(rng, column):
 
 
 def condition(rng):
-    one = test(rng, rng.choice("iidmwxxyce"))
+    one = test(rng, rng.choice("iidmwxxycek"))
     return f"({one} or {test(rng, rng.choice('idmwxce'))})" if rng.random() < 0.3 else one
 
 
