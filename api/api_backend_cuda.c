@@ -279,6 +279,15 @@ static void add_optimised(struct hd_strbuf *b, const struct heddle_statement *s)
         add_text(b, "optimise_error", o->problem);
 }
 
+/* Bytes of tables that each execution is expected to bring over the link, where not all have room; 0: all have. */
+static uint64_t link_bytes(const struct rt_spec *spec)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < spec->nargs; i++)
+        all += spec->args[i].link_bytes;
+    return all;
+}
+
 static void report(struct hd_strbuf *b, const struct heddle_statement *s)
 {
     const struct rt_gpu *gpu = s->engine->gpus[s->slot].gpu; /* also once other values are bound */
@@ -289,6 +298,8 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     const char *trouble = rt_gpu_compiler_trouble(gpu);
     if (trouble && s->timed.times.how == RT_COMPILED)
         add_text(b, "compiler_process_missing", trouble);
+    if (s->stats_spec && link_bytes(s->stats_spec))
+        hd_strbuf_addf(b, ",\"link_bytes\":%llu", (unsigned long long)link_bytes(s->stats_spec));
     if (s->stats_spec && s->program->plain.gpu_code) {
         add_optimised(b, s);
         add_fixed(b, s);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "frontend/zones.h"
 #include "planner/wanted.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_count.h"
@@ -15,9 +16,11 @@ struct api_facts {
     pthread_mutex_t mutex;
     pthread_cond_t idle;
     bool busy;
+    int ncols;
     struct column {
         struct fe_facts facts; /* known: in place of those of the table */
         enum rt_facts_level level;
+        struct fe_zone *zones; /* of a column that has them; never changed once there */
     } column[];
 };
 
@@ -26,6 +29,7 @@ struct api_facts *api_facts_new(int ncols)
     struct api_facts *f = hd_try_calloc(1, sizeof *f + (size_t)ncols * sizeof *f->column);
     if (!f)
         return NULL;
+    f->ncols = ncols;
     pthread_mutex_init(&f->mutex, NULL);
     pthread_cond_init(&f->idle, NULL);
     return f;
@@ -35,6 +39,8 @@ void api_facts_free(struct api_facts *f)
 {
     if (!f)
         return;
+    for (int c = 0; c < f->ncols; c++)
+        free(f->column[c].zones);
     pthread_mutex_destroy(&f->mutex);
     pthread_cond_destroy(&f->idle);
     free(f);
@@ -101,9 +107,19 @@ static int make_pool(struct work *w, int64_t rows, struct hd_err *err)
     return 0;
 }
 
+/* The pass over the column finds its zones, too: room for them, or NULL where it has none, where there may be no pass (the level
+ * can fall), or no memory. */
+static struct fe_zone *zones_of(const struct fe_table *t, int column, enum rt_facts_level level)
+{
+    const struct fe_table_column *c = &t->cols[column];
+    bool passes = level == RT_FACTS_ALL || c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT;
+    bool has = passes && fe_column_has_zones(c) && t->rows > FE_ZONE_ROWS;
+    return has ? hd_try_calloc((size_t)fe_zones_of(t->rows), sizeof(struct fe_zone)) : NULL;
+}
+
 /* *level falls to estimates where the limit leaves no memory to count in. */
-static int compute(const struct fe_table *t, int column, enum rt_facts_level *level, struct work *w,
-                   struct fe_facts *out, struct hd_err *err)
+static int compute(const struct fe_table *t, int column, enum rt_facts_level *level, struct work *w, struct column *out,
+                   struct hd_err *err)
 {
     /* an array of counters, RT_DENSE_RATIO of 4 bytes a row, is the most that counting takes */
     uint64_t bytes = *level == RT_FACTS_ESTIMATED ? 0 : (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t);
@@ -114,16 +130,25 @@ static int compute(const struct fe_table *t, int column, enum rt_facts_level *le
         *level = RT_FACTS_ESTIMATED;
         bytes = 0;
     }
-    int rc = rt_facts_compute(&t->cols[column], t->rows, *level, w->pool, w->dir, out, err);
+    int rc = rt_facts_compute(&t->cols[column], t->rows, *level, w->pool, w->dir, &out->facts, out->zones, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
+}
+
+/* Under the mutex. Views may have the zones that are there. */
+static void keep(struct column *c, const struct column *found, enum rt_facts_level level)
+{
+    c->facts = found->facts;
+    c->level = level;
+    if (found->zones)
+        c->zones = found->zones;
 }
 
 /* *known: they were there. */
 static int learn_column(struct api_facts *f, const struct fe_table *t, int column, enum rt_facts_level level,
                         struct work *w, bool *known, struct hd_err *err)
 {
-    struct fe_facts found;
+    struct column found = {.zones = NULL};
     pthread_mutex_lock(&f->mutex);
     int rc = wait_until_idle(f, w->stop, err);
     *known = rc == 0 && has(f, column, level);
@@ -131,10 +156,13 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     pthread_mutex_unlock(&f->mutex);
     if (rc != 0 || *known)
         return rc;
+    found.zones = f->column[column].zones ? NULL : zones_of(t, column, level);
     rc = compute(t, column, &level, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
-        f->column[column] = (struct column){found, level};
+        keep(&f->column[column], &found, level);
+    else
+        free(found.zones);
     f->busy = false;
     pthread_cond_broadcast(&f->idle);
     pthread_mutex_unlock(&f->mutex);
@@ -180,8 +208,10 @@ static int copy_table(struct hd_arena *a, const struct api_table *base, struct f
     copy->cols = hd_dup(a, t->cols, (size_t)t->ncols * sizeof *t->cols);
     pthread_mutex_lock(&base->facts->mutex);
     for (int c = 0; c < t->ncols; c++)
-        if (base->facts->column[c].facts.known)
+        if (base->facts->column[c].facts.known) {
             copy->cols[c].facts = base->facts->column[c].facts;
+            copy->cols[c].zones = base->facts->column[c].zones;
+        }
     pthread_mutex_unlock(&base->facts->mutex);
     *out = copy;
     return 0;

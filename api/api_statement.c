@@ -522,6 +522,13 @@ static int turn_morsels(void)
     return text ? HD_MAX(atoi(text), 1) : 0;
 }
 
+/* For comparisons: with `off` scans visit all zones of tables. */
+static bool no_zones(void)
+{
+    const char *text = secure_getenv("HEDDLE_ZONES");
+    return text && strcmp(text, "off") == 0;
+}
+
 static int emit_code(struct api_program *p, struct api_code *c, struct hd_err *err)
 {
     struct cg_options o = api_codegen_options(c->counts);
@@ -539,6 +546,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .frame_weight = frame_weight(),
                             .fragments = s->is_part ? 1 : fragments(),
                             .devices = 2,
+                            .no_zones = no_zones(),
                             .slices = s->slices,
                             .cached_bytes = cached_bytes(),
                             .block_bits = block_bits(),

@@ -147,6 +147,9 @@ static void add_pipeline(struct hd_strbuf *b, const struct heddle_statement *s, 
     add_text(b, s->stats_spec->states[p->writes[0]].name);
     hd_strbuf_addf(b, ",\"start_ms\":%.3f,\"ms\":%.3f,\"source_rows\":%llu,\"split_ranges\":%llu", st->start_ms, st->ms,
                    (unsigned long long)st->source_rows, (unsigned long long)st->spawned);
+    if (p->zones.nconditions)
+        hd_strbuf_addf(b, ",\"zones\":%lld,\"zones_skipped\":%lld", (long long)p->zones.n,
+                       (long long)(p->zones.n - p->zones.visited));
     hd_strbuf_adds(b, ",\"busy_ms\":[");
     for (int w = 0; w < s->timed.stats.threads; w++)
         hd_strbuf_addf(b, "%s%.3f", w ? "," : "", st->busy_ms[w]);

@@ -50,6 +50,19 @@ struct fe_facts {
     int64_t max_mult; /* rows of the most frequent value; -1 unknown */
 };
 
+/* Of so many rows in a row (the last ones of a table: of those that there are) of a column that is no text: the least and the
+ * largest value that is not NULL, as ordinals (runtime/store/store_column.h), the largest above the least where there is none; and
+ * how many are NULL. The map of these zones leads a scan past rows that its filter would drop (small materialized aggregates: G.
+ * Moerkotte, VLDB 1998). */
+enum { FE_ZONE_SHIFT = 16, FE_ZONE_ROWS = 1 << FE_ZONE_SHIFT };
+struct fe_zone {
+    uint64_t min, max, nulls;
+};
+static inline int64_t fe_zones_of(int64_t rows)
+{
+    return (rows + FE_ZONE_ROWS - 1) >> FE_ZONE_SHIFT;
+}
+
 /* A column part as the store maps it. Sizes in bytes. Addresses are NULL until mapped. */
 struct fe_column_data {
     const void *data; /* INT, F64, F32, DICT: rows * width, or packed; TEXT: uint32 ends, rows of them:
@@ -72,6 +85,7 @@ struct fe_table_column {
     hd_i128 base, factor; /* INT */
     struct fe_facts facts;
     struct fe_dict dict; /* DICT */
+    const struct fe_zone *zones; /* of the table's rows, in order; NULL: nobody knows, or they would tell nothing */
     struct fe_column_data at;
 };
 
@@ -139,8 +153,8 @@ struct fe_table {
 /* A part of a table's data that is verified as a whole. */
 struct fe_table_part {
     const struct fe_table *table;
-    enum fe_part_kind { FE_PART_COLUMN, FE_PART_KEYIDX, FE_PART_FK } kind;
-    int number; /* of the column, key index or foreign key */
+    enum fe_part_kind { FE_PART_COLUMN, FE_PART_ZONES, FE_PART_KEYIDX, FE_PART_FK } kind;
+    int number; /* of the column (whose zones are a part of their own), key index or foreign key */
 };
 
 struct fe_catalog {
@@ -190,10 +204,10 @@ struct fe_catalog_doc {
     struct fe_catalog stored; /* of `cat`, in its order, the tables in one piece, and the segments of the others */
     int nfiles;
     struct fe_file *files;
-    /* Of `stored`, [t][c].{data,validity,base,bytes,dict_offsets,dict_bytes}, keyidx and fks parts:
+    /* Of `stored`, [t][c].{data,validity,base,bytes,dict_offsets,dict_bytes,zones}, keyidx and fks parts:
      * index into files, -1 none. */
     struct fe_column_files {
-        int data, validity, text_base, text_bytes, dict_offsets, dict_bytes;
+        int data, validity, text_base, text_bytes, dict_offsets, dict_bytes, zones;
     } **column_files; /* [table][column] */
     int **keyidx_files; /* [table][k] */
     struct fe_fk_files {

@@ -267,10 +267,11 @@ static int check_column_keys(const struct fe_json *v, enum fe_storage s)
 {
 #define COMMON "name", "type", "nullable", "storage", "width", "facts", "data", "valid"
     switch (s) {
-    case FE_STORE_INT: return fe_json_object(v, COMMON, "bits", "base", "factor", NULL);
+    case FE_STORE_INT: return fe_json_object(v, COMMON, "bits", "base", "factor", "zones", NULL);
     case FE_STORE_F64:
-    case FE_STORE_F32: return fe_json_object(v, COMMON, NULL);
-    case FE_STORE_DICT: return fe_json_object(v, COMMON, "bits", "entries", "dict_offsets", "dict_bytes", NULL);
+    case FE_STORE_F32: return fe_json_object(v, COMMON, "zones", NULL);
+    case FE_STORE_DICT:
+        return fe_json_object(v, COMMON, "bits", "entries", "dict_offsets", "dict_bytes", "zones", NULL);
     case FE_STORE_TEXT: return fe_json_object(v, COMMON, "text_base", "text", NULL);
     }
 #undef COMMON
@@ -291,10 +292,19 @@ static int read_validity(const struct fe_json *v, const struct fe_table_column *
     return read_file(v, "valid", l, (rows + 7) / 8, &files->validity);
 }
 
+static int read_zones(const struct fe_json *v, const struct fe_table_column *c, int64_t rows, struct file_list *l,
+                      struct fe_column_files *files)
+{
+    struct fe_json m;
+    if (!fe_json_get(v, "zones", &m))
+        return 0;
+    return read_file(v, "zones", l, fe_zones_of(rows) * (int64_t)sizeof *c->zones, &files->zones);
+}
+
 static int read_column(const struct fe_json *v, int64_t rows, struct file_list *l, struct fe_table_column *c,
                        struct fe_column_files *files)
 {
-    *files = (struct fe_column_files){-1, -1, -1, -1, -1, -1};
+    *files = (struct fe_column_files){-1, -1, -1, -1, -1, -1, -1};
     if (fe_json_kind(v) != FE_JSON_OBJECT)
         return fe_json_expected(v, "a column (an object)");
     HD_TRY(fe_read_column_head(v, false, c));
@@ -305,6 +315,7 @@ static int read_column(const struct fe_json *v, int64_t rows, struct file_list *
     HD_TRY(read_facts(v, rows, &c->facts));
     HD_TRY(read_file(v, "data", l, (int64_t)fe_column_bytes(c, rows), &files->data));
     HD_TRY(read_validity(v, c, rows, l, files));
+    HD_TRY(read_zones(v, c, rows, l, files));
     switch (c->storage) {
     case FE_STORE_INT: return read_int_form(v, c);
     case FE_STORE_F64:

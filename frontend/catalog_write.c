@@ -106,6 +106,7 @@ static void put_column(struct writer *w, const struct fe_table_column *c, const 
     put_file(w, ",", "text", f->text_bytes);
     put_file(w, ",", "dict_offsets", f->dict_offsets);
     put_file(w, ",", "dict_bytes", f->dict_bytes);
+    put_file(w, ",", "zones", f->zones);
     hd_strbuf_addc(&w->b, '}');
 }
 
@@ -214,7 +215,7 @@ static void put_stored(struct writer *w, int k, const struct fe_table *t)
 /* What a table of segments comes to: columns without files. */
 static void put_whole(struct writer *w, const struct fe_table *t)
 {
-    static const struct fe_column_files none = {-1, -1, -1, -1, -1, -1};
+    static const struct fe_column_files none = {-1, -1, -1, -1, -1, -1, -1};
     open_list(w, "columns");
     for (int i = 0; i < t->ncols; i++) {
         next_line(w, i);

@@ -72,27 +72,19 @@ static void take_comparison(struct ctx *c, const struct pl_pipeline *q, int step
     }
 }
 
-/* What must hold of each row: comparisons of a sorted column with constants, and those of an `and`. */
-static void take_condition(struct ctx *c, const struct pl_pipeline *q, int steps, int e)
+/* ---- conditions of the source's rows ----------------------------------------------------------- */
+
+static void visit_condition(const struct ctx *c, int steps, int e, pl_condition_fn visit, void *context)
 {
-    const struct pl_expr *x = &c->exprs.v[e], *of = x->nargs ? &c->exprs.v[x->args[0]] : NULL;
-    int column = of && of->op == FE_COL ? sorted_column(q, steps, of->slot) : -1;
-    if (x->op == FE_AND) {
-        for (int i = 0; i < x->nargs; i++)
-            take_condition(c, q, steps, x->args[i]);
-    } else if (exchanged(x->op) != FE_OP_COUNT) {
-        take_comparison(c, q, steps, x);
-    } else if (x->op == FE_IN_SET && column >= 0) { /* FE_EQ: from its first element to its last */
-        add_comparison(c, q->spec, FE_EQ, column, x->arg);
-    } else if (x->op == FE_IN && column >= 0) {
-        take_list(c, q->spec, x, column);
-    }
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op != FE_AND)
+        visit(context, steps, e);
+    for (int i = 0; x->op == FE_AND && i < x->nargs; i++)
+        visit_condition(c, steps, x->args[i], visit, context);
 }
 
-void pl_seal_ends(struct ctx *c, struct pl_pipeline *q)
+void pl_visit_conditions(const struct ctx *c, const struct pl_pipeline *q, pl_condition_fn visit, void *context)
 {
-    if (q->spec->source != RT_SOURCE_TABLE)
-        return;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         bool plain = s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LET || s->kind == PL_STEP_FILTER;
@@ -100,6 +92,36 @@ void pl_seal_ends(struct ctx *c, struct pl_pipeline *q)
         if (!plain || (s->expr >= 0 && pl_expr_may_fail(c->exprs.v, s->expr)))
             return;
         if (s->kind == PL_STEP_FILTER)
-            take_condition(c, q, i, s->expr);
+            visit_condition(c, i, s->expr, visit, context);
     }
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------- */
+
+struct ends {
+    struct ctx *c;
+    struct pl_pipeline *q;
+};
+
+/* Comparisons of a sorted column with constants. */
+static void take_condition(void *context, int steps, int e)
+{
+    const struct ends *at = context;
+    struct ctx *c = at->c;
+    const struct pl_expr *x = &c->exprs.v[e], *of = x->nargs ? &c->exprs.v[x->args[0]] : NULL;
+    int column = of && of->op == FE_COL ? sorted_column(at->q, steps, of->slot) : -1;
+    if (exchanged(x->op) != FE_OP_COUNT) {
+        take_comparison(c, at->q, steps, x);
+    } else if (x->op == FE_IN_SET && column >= 0) { /* FE_EQ: from its first element to its last */
+        add_comparison(c, at->q->spec, FE_EQ, column, x->arg);
+    } else if (x->op == FE_IN && column >= 0) {
+        take_list(c, at->q->spec, x, column);
+    }
+}
+
+void pl_seal_ends(struct ctx *c, struct pl_pipeline *q)
+{
+    struct ends at = {c, q};
+    if (q->spec->source == RT_SOURCE_TABLE)
+        pl_visit_conditions(c, q, take_condition, &at);
 }

@@ -357,6 +357,7 @@ struct pl_options {
     double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
     int block_bits; /* tests: copies of bitmaps in a GPU's blocks have so many bytes at most, however short the scan; 0: by cost */
     double memory_bytes; /* limit of the memory that states have; 0: none. On a CPU there are files behind it */
+    bool no_zones; /* for comparisons: scans visit all zones of tables */
     bool slices; /* find out which rows of tables are read (rt_arg.scans) */
     bool on_gpu; /* who runs it, where strategies differ; threads of a CPU otherwise */
     int threads; /* private copies are planned for this many */

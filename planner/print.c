@@ -261,6 +261,25 @@ static void print_ends(const struct printer *w)
     hd_strbuf_adds(w->o, r->nends ? "]" : "");
 }
 
+static void print_zones(const struct printer *w)
+{
+    const struct rt_zoning *z = &w->p->spec->zones;
+    const struct fe_table *t = w->p->spec->table;
+    for (int i = 0; i < z->nconditions; i++)
+        for (int k = 0; k < z->conditions[i].ntests; k++) {
+            const struct rt_zone_test *x = &z->conditions[i].tests[k];
+            hd_strbuf_addf(w->o, "%s %s %s%s",
+                           k   ? " or"
+                           : i ? " and"
+                               : " [zones:",
+                           t->cols[x->column].name, rt_zone_test_text(x->kind), x->arg >= 0 ? " " : "");
+            if (x->arg >= 0)
+                print_arg(w, x->arg);
+        }
+    if (z->nconditions)
+        hd_strbuf_addf(w->o, ": %lld of %lld]", (long long)z->visited, (long long)z->n);
+}
+
 /* Columns that come in chunks, each once; validity comes with its column. */
 static void print_streamed(const struct printer *w)
 {
@@ -288,6 +307,7 @@ static void print_source(const struct printer *w)
         hd_strbuf_addf(w->o, "%s %s", r->source == RT_SOURCE_ROWS ? "rows" : "indexes",
                        w->g->spec->states[r->state].name);
     print_ends(w);
+    print_zones(w);
     print_tile(w);
     if (w->p->cpu_ahead)
         hd_strbuf_adds(w->o, " [cpu: searches ahead]");
@@ -388,7 +408,8 @@ static void print_ways(struct hd_strbuf *out, const struct rt_spec *s)
         hd_strbuf_addf(out, "%s  %s %s", any ? "" : "not resident on a GPU\n", rt_arg_kind_name(a->kind),
                        a->table->name);
         hd_strbuf_addf(out, column ? ".%s" : "%s", column ? a->table->cols[a->column].name : "");
-        hd_strbuf_addf(out, ": %s, %llu bytes\n", rt_way_name(a->way), (unsigned long long)rt_arg_bytes(a));
+        hd_strbuf_addf(out, ": %s, %llu of %llu bytes\n", rt_way_name(a->way), (unsigned long long)a->link_bytes,
+                       (unsigned long long)rt_arg_bytes(a));
         any = true;
     }
 }

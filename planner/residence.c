@@ -8,12 +8,17 @@
 
 #include <stdlib.h>
 
+#include "planner/zones.h"
 #include "runtime/base/vec.h"
 
 enum {
     LINK_SECTOR = 64, /* bytes that one read of a few bytes takes of the link */
     LINK_RANDOM = 2, /* and how much longer than a copy it takes for these */
-    CHUNK_SHARE = 16, /* a chunk takes at most so large a part of the memory */
+    LATE_MARGIN =
+        4, /* a column is read over the link rather than streamed where that is expected to take so much less: estimates
+                        can be too low, and then it takes longer without a bound */
+    CHUNK_SHARE = 16, /* a chunk takes at most so large a part of the memory, */
+    TEXT_TIMES = 2, /* one with strings so many times as much */
     STATES_LEAST = 4, /* states get at least so large a part of a memory that is short */
     STATES_SHARE = 2 /* states are expected to take at most so large a part: estimates can be far too high */
 };
@@ -124,14 +129,73 @@ static bool is_of_table(const struct rt_arg *a)
     return rt_arg_group(a->kind) == RT_ARGS_MEMORY && !a->table->device;
 }
 
-/* A value of the source's row, which lies in a chunk of the column. Strings of a chunk would be gone with it, while rows of
- * states still name them. */
-static bool is_scan(const struct pl_pipeline *q, const struct pl_step *s, const struct rt_arg *a)
+static double chunk_bytes(const struct residence *r)
+{
+    return r->in->memory > 0 ? HD_MIN(CHUNK_BYTES, r->in->memory / CHUNK_SHARE) : CHUNK_BYTES;
+}
+
+/* Bits of it that a row has, on average. */
+static double row_bits(const struct rt_arg *a)
+{
+    if (a->kind == RT_ARG_COL_TEXT_BYTES)
+        return 8 * (double)rt_arg_bytes(a) / HD_MAX((double)a->table->rows, 1.0);
+    return (double)rt_arg_row_bits(a);
+}
+
+/* Strings of a chunk are gone with it, while rows of states still name theirs. */
+static bool keeps_strings(const struct residence *r, const struct pl_pipeline *q)
+{
+    for (int i = 0; i < q->sink.nouts; i++)
+        if (q->sink.outs[i].expr >= 0 && r->g->exprs[q->sink.outs[i].expr].phys == RT_STR)
+            return true;
+    return false;
+}
+
+/* Chunks with strings are of whole blocks: those of one must not be much too long. */
+static bool may_chunk_text(const struct residence *r, const struct rt_arg *a)
+{
+    const struct fe_table_column *c = &a->table->cols[a->column];
+    double rows = HD_MIN((double)a->table->rows, (double)((uint64_t)1 << FE_TEXT_BLOCK_SHIFT));
+    double bytes = (double)c->at.text_size / HD_MAX((double)a->table->rows, 1.0) + c->width;
+    return bytes * rows <= TEXT_TIMES * chunk_bytes(r);
+}
+
+/* A value of the source's row, which lies in a chunk of the column. */
+static bool is_scan(const struct residence *r, const struct pl_pipeline *q, const struct pl_step *s,
+                    const struct rt_arg *a)
 {
     if (q->spec->source != RT_SOURCE_TABLE || s->kind != PL_STEP_LOAD_COLUMN || s->row_slot != q->source_slot)
         return false;
     bool text = a->table->cols[a->column].storage == FE_STORE_TEXT;
-    return a->kind == RT_ARG_COL_VALID || (a->kind == RT_ARG_COL_DATA && !text);
+    bool chunked = a->kind == RT_ARG_COL_VALID || a->kind == RT_ARG_COL_DATA || a->kind == RT_ARG_COL_TEXT_BYTES;
+    return chunked && (!text || (may_chunk_text(r, a) && !keeps_strings(r, q)));
+}
+
+/* A column of the source's row that is read behind the filters, row by row, by few rows: bytes that cross the link if it is not
+ * streamed, as a copy's. -1: it is streamed. */
+static double late_bytes(const struct pl_pipeline *q, const struct pl_step *s, double streamed)
+{
+    int step = (int)(s - q->steps);
+    bool early = step < q->gpu_tile.steps && q->gpu_tile.early[step];
+    double mapped = HD_MAX(s->est, 1.0) * LINK_SECTOR * LINK_RANDOM;
+    return !early && s->est >= 0 && mapped * LATE_MARGIN < streamed ? mapped : -1;
+}
+
+static bool loads_again(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    for (int i = 0; i < q->nsteps; i++)
+        if (&q->steps[i] != s && q->steps[i].kind == s->kind && q->steps[i].table == s->table &&
+            q->steps[i].column == s->column)
+            return true;
+    return false;
+}
+
+/* That the pipeline's chunks have of the part; `late`: none, rows that are left read it over the link. */
+static double scanned_bytes(const struct pl_pipeline *q, const struct pl_step *s, double bytes, bool *late)
+{
+    double streamed = bytes * pl_zones_share(q->spec), mapped = late_bytes(q, s, streamed);
+    *late = mapped >= 0 && !loads_again(q, s);
+    return *late ? mapped : streamed;
 }
 
 typedef void (*visit_fn)(struct residence *r, const struct pl_pipeline *q, const struct pl_step *s, int arg);
@@ -153,8 +217,12 @@ static void count_read(struct residence *r, const struct pl_pipeline *q, const s
     const struct rt_arg *a = &r->g->spec->args[arg];
     struct part *p = &r->parts[arg];
     double rows = s->est >= 0 ? s->est : (double)a->table->rows;
-    if (is_scan(q, s, a))
-        p->scanned += p->bytes;
+    bool late = false;
+    double scanned = is_scan(r, q, s, a) ? scanned_bytes(q, s, p->bytes, &late) : 0;
+    if (a->kind == RT_ARG_COL_TEXT_BASE && q->spec->source == RT_SOURCE_TABLE && s->row_slot == q->source_slot)
+        rows = p->bytes / sizeof(uint64_t); /* one for many rows */
+    if (is_scan(r, q, s, a))
+        *(late ? &p->random : &p->scanned) += scanned;
     else
         p->random += HD_MAX(rows, 1.0) * LINK_SECTOR * LINK_RANDOM;
 }
@@ -188,11 +256,6 @@ static void list_parts(struct residence *r)
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
-
-static double chunk_bytes(const struct residence *r)
-{
-    return r->in->memory > 0 ? HD_MIN(CHUNK_BYTES, r->in->memory / CHUNK_SHARE) : CHUNK_BYTES;
-}
 
 /* Bytes for resident columns. */
 static double room_of_columns(const struct residence *r)
@@ -231,10 +294,13 @@ static void choose_ways(struct residence *r)
     for (int i = 0; i < s->nargs; i++) {
         struct rt_arg *a = &s->args[order[i].arg];
         a->way = RT_WAY_RESIDENT;
-        if (order[i].bytes <= room)
+        a->link_bytes = 0;
+        if (order[i].bytes <= room) {
             room -= order[i].bytes;
-        else
-            a->way = order[i].random > 0 ? RT_WAY_MAPPED : RT_WAY_STREAMED;
+            continue;
+        }
+        a->way = order[i].random > 0 ? RT_WAY_MAPPED : RT_WAY_STREAMED;
+        a->link_bytes = (uint64_t)(order[i].scanned + order[i].random);
     }
 }
 
@@ -247,7 +313,7 @@ static bool reads_elsewhere(const struct residence *r, const struct pl_pipeline 
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
 #define X(name) \
-    if (s->a_##name == arg && !is_scan(q, s, a)) \
+    if (s->a_##name == arg && !is_scan(r, q, s, a)) \
         return true;
         PL_STEP_ARGS(X)
 #undef X
@@ -259,7 +325,11 @@ static void add_streamed(struct residence *r, const struct pl_pipeline *q, const
 {
     struct rt_pipeline *p = q->spec;
     const struct rt_arg *a = &r->g->spec->args[arg];
-    if (a->way == RT_WAY_RESIDENT || !is_scan(q, s, a) || reads_elsewhere(r, q, arg))
+    bool late;
+    if (a->way == RT_WAY_RESIDENT || !is_scan(r, q, s, a) || reads_elsewhere(r, q, arg))
+        return;
+    scanned_bytes(q, s, r->parts[arg].bytes, &late);
+    if (late)
         return;
     for (int i = 0; i < p->nstreamed; i++)
         if (p->streamed[i] == arg)
@@ -268,16 +338,28 @@ static void add_streamed(struct residence *r, const struct pl_pipeline *q, const
     p->streamed[p->nstreamed++] = arg;
 }
 
+static bool has_text(const struct residence *r, const struct rt_pipeline *p)
+{
+    for (int i = 0; i < p->nstreamed; i++) {
+        const struct rt_arg *a = &r->g->spec->args[p->streamed[i]];
+        if (a->table->cols[a->column].storage == FE_STORE_TEXT)
+            return true;
+    }
+    return false;
+}
+
 static void choose_chunk(const struct residence *r, struct rt_pipeline *p)
 {
     double bits = 0;
     for (int i = 0; i < p->nstreamed; i++)
-        bits += (double)rt_arg_row_bits(&r->g->spec->args[p->streamed[i]]);
+        bits += row_bits(&r->g->spec->args[p->streamed[i]]);
     uint64_t rows = bits > 0 ? (uint64_t)(chunk_bytes(r) * 8 / bits) : 0;
     uint64_t grain = rows >= CHUNK_GRAIN ? (uint64_t)CHUNK_GRAIN : (uint64_t)RT_FRAGMENT_ROWS;
     rows = HD_MAX(rows / grain * grain, (uint64_t)RT_FRAGMENT_ROWS);
     if (r->in->chunk_rows)
         rows = hd_align_up((size_t)r->in->chunk_rows, RT_FRAGMENT_ROWS);
+    if (has_text(r, p))
+        rows = hd_align_up((size_t)rows, (size_t)1 << FE_TEXT_BLOCK_SHIFT);
     p->chunk_rows = p->nstreamed ? rows : 0;
 }
 

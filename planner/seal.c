@@ -4,6 +4,7 @@
 
 #include "planner/access.h"
 #include "planner/ends.h"
+#include "planner/zones.h"
 #include "planner/slices.h"
 #include "planner/tiering.h"
 
@@ -212,6 +213,7 @@ static void seal_pipeline(struct ctx *c, struct open_pipeline *p, struct pl_pipe
     seal_reads(c, q);
     seal_counters(c, q, p->est);
     pl_seal_ends(c, q);
+    pl_seal_zones(c, q);
     pl_choose_tiering(c, q);
     if (c->opt.profile)
         pl_seal_accesses(c, q);

@@ -59,7 +59,8 @@ static bool is_of_table(const struct fe_table_part *t)
     if (!t->table || t->number < 0)
         return false;
     switch (t->kind) {
-    case FE_PART_COLUMN: return t->number < t->table->ncols;
+    case FE_PART_COLUMN:
+    case FE_PART_ZONES: return t->number < t->table->ncols;
     case FE_PART_KEYIDX: return t->number < t->table->nkeyidx;
     case FE_PART_FK: return t->number < t->table->nfks;
     }
@@ -223,6 +224,36 @@ static bool check_ends(struct vf *v)
     return true;
 }
 
+static bool check_zone_test(struct vf *v, const struct rt_pipeline *r, const struct rt_zone_test *t)
+{
+    VF_CHECK(v, PIPELINE_ZONES, rt_zone_test_is_kind((int)t->kind));
+    VF_CHECK(v, PIPELINE_ZONES, t->column >= 0 && t->column < r->table->ncols && r->table->cols[t->column].zones);
+    enum rt_zone_takes takes = rt_zone_test_takes(t->kind);
+    VF_CHECK(v, PIPELINE_ZONES, (t->arg >= 0) == (takes != RT_ZONE_TAKES_NOTHING) && t->arg < v->spec->nargs);
+    enum rt_arg_kind wanted = takes == RT_ZONE_TAKES_SET ? RT_ARG_SET : RT_ARG_CONST;
+    VF_CHECK(v, PIPELINE_ZONES, t->arg < 0 || v->spec->args[t->arg].kind == wanted);
+    return true;
+}
+
+static bool check_zones(struct vf *v)
+{
+    const struct rt_pipeline *r = v->p->spec;
+    const struct rt_zoning *z = &r->zones;
+    VF_CHECK(v, PIPELINE_ZONES, !z->nconditions || r->source == RT_SOURCE_TABLE);
+    VF_CHECK(v, PIPELINE_ZONES, z->nconditions || !z->nranges);
+    for (int i = 0; i < z->nconditions; i++)
+        for (int k = 0; k < z->conditions[i].ntests; k++)
+            VF_TRY(check_zone_test(v, r, &z->conditions[i].tests[k]));
+    for (int i = 0; i < z->nranges; i++) {
+        const struct rt_source_rows *a = &z->ranges[i];
+        bool last = i + 1 == z->nranges;
+        VF_CHECK(v, PIPELINE_ZONES, a->begin % FE_ZONE_ROWS == 0 && a->begin < a->end);
+        VF_CHECK(v, PIPELINE_ZONES, a->end <= (uint64_t)r->table->rows);
+        VF_CHECK(v, PIPELINE_ZONES, last || (a->end % FE_ZONE_ROWS == 0 && a->end < z->ranges[i + 1].begin));
+    }
+    return true;
+}
+
 static bool is_streamed(const struct rt_pipeline *r, int arg)
 {
     for (int i = 0; i < r->nstreamed; i++)
@@ -272,6 +303,7 @@ bool vf_pipeline_spec(struct vf *v)
     VF_CHECK(v, BALANCE, r->balance < RT_BALANCE_COUNT && rt_shape_has(r->shape, r->balance));
     VF_CHECK(v, PIPELINE_FRONT, !r->front || fills_from_front(v, r));
     VF_TRY(check_ends(v));
+    VF_TRY(check_zones(v));
     VF_TRY(check_streamed(v));
     VF_CHECK(v, STATE_THERE, !v->spec->states[v->p->sink.state].sorted || r->ordered);
     VF_CHECK(v, ORDERED, !r->ordered || (r->balance == RT_BALANCE_NONE && !sharing));

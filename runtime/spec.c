@@ -46,6 +46,29 @@ bool rt_state_aggregates(enum rt_state_kind k)
     return states[k].aggregate;
 }
 
+static const struct {
+    const char *text;
+    enum rt_zone_takes takes;
+} zone_tests[] = {
+#define Z_TEST(id, text, takes) {text, RT_ZONE_TAKES_##takes},
+#include "runtime/zone_tests.def"
+};
+
+bool rt_zone_test_is_kind(int k)
+{
+    return k >= 0 && (size_t)k < HD_COUNT(zone_tests);
+}
+
+const char *rt_zone_test_text(enum rt_zone_test_kind k)
+{
+    return zone_tests[k].text;
+}
+
+enum rt_zone_takes rt_zone_test_takes(enum rt_zone_test_kind k)
+{
+    return zone_tests[k].takes;
+}
+
 int rt_field_size(const struct rt_field *f)
 {
     return f->bytes ? f->bytes : rt_phys_size(f->phys);

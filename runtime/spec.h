@@ -317,6 +317,8 @@ enum { RT_STREAM_SLOTS = 3 };
 struct rt_arg {
     enum rt_arg_kind kind;
     enum rt_way way; /* of memory of a table; RESIDENT: also of all else */
+    uint64_t
+        link_bytes; /* that are expected to cross the link in each execution, as a copy's: of what is not resident */
     enum rt_phys phys; /* of constants, bases */
     int word; /* first word in the args vector */
     const struct fe_table *table;
@@ -426,6 +428,40 @@ struct rt_end {
     bool strict; /* the value itself does not pass */
 };
 
+/* Rows from `begin` up to but without `end`. */
+struct rt_source_rows {
+    uint64_t begin, end;
+};
+enum rt_zone_test_kind {
+#define Z_TEST(id, text, takes) RT_ZONE_##id,
+#include "runtime/zone_tests.def"
+};
+const char *rt_zone_test_text(enum rt_zone_test_kind k);
+bool rt_zone_test_is_kind(int k);
+enum rt_zone_takes { RT_ZONE_TAKES_NOTHING, RT_ZONE_TAKES_CONST, RT_ZONE_TAKES_SET };
+enum rt_zone_takes rt_zone_test_takes(enum rt_zone_test_kind k);
+struct rt_zone_test {
+    enum rt_zone_test_kind kind;
+    int column;
+    int arg; /* of whole numbers or floats, as the column has; -1: it takes none */
+};
+/* Rows pass a filter only if one of the tests holds. */
+struct rt_zone_condition {
+    int ntests;
+    struct rt_zone_test *tests;
+};
+/* Which zones of its table a source visits (struct fe_zone): those that may have a row for which all conditions hold. Rows of the
+ * others would be dropped, and nothing in front of the filters that would do so can raise. */
+struct rt_zoning {
+    int nconditions; /* each rules some zone out; 0: all are visited, and there are no ranges */
+    struct rt_zone_condition *conditions;
+    int64_t n, visited; /* zones of the table; of these */
+    int nranges; /* ascending, with zones between them that are not visited */
+    struct rt_source_rows *ranges;
+    uint64_t
+        bridged; /* columns that are in a GPU's memory: so many rows between two ranges are read rather than left out */
+};
+
 /* When the optimised code of a pipeline is made, on a CPU. Its first tier is code without optimisation, compiled several
  * times as fast. X(id, text in dumps) */
 #define RT_TIERINGS(X) \
@@ -464,6 +500,7 @@ struct rt_pipeline {
     int state; /* ROWS, INDEX */
     int nends; /* TABLE: only rows between them are visited. Filters stay: the first rows visited may be in front */
     struct rt_end *ends;
+    struct rt_zoning zones; /* TABLE: and only those that it visits. Filters stay here, too */
     int nlevels;
     enum rt_tiering tiering;
     const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
@@ -484,10 +521,11 @@ struct rt_pipeline {
     int nreads; /* finished states that it reads, its source's among them; each once */
     int *reads;
     /* TABLE, on a GPU: arguments that are not on the device. Chunks of their rows are brought there, one after the other,
-     * and the kernel runs over each. All are COL_DATA or COL_VALID, read at the source's row alone. */
+     * and the kernel runs over each. All are COL_DATA, COL_VALID or COL_TEXT_BYTES, read at the source's row alone; the latter's
+     * strings are in no row that the pipeline makes. */
     int nstreamed;
     int *streamed;
-    uint64_t chunk_rows; /* a multiple of RT_FRAGMENT_ROWS */
+    uint64_t chunk_rows; /* a multiple of RT_FRAGMENT_ROWS, with strings of a block of them (FE_TEXT_BLOCK_SHIFT) */
     int ntouched; /* what it reads of tables: verified before the run */
     struct fe_table_part *touched;
 };

@@ -26,7 +26,8 @@
 #   multi [N]  TPC-H at SF 10 on N GPUs (default: all; on a machine with one, two workers on it): rows of one GPU, and
 #              times of both, spread always and where the planner would
 #   stream     TPC-H with less memory than data: bytes a second of Q1 and Q6 with nothing resident, rows and times of
-#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU
+#              all queries at SF 10 with 1 GB and at SF 100 (40 GB of disk) with 8 GB of the GPU; scans of a table by date
+#              with and without zones (numpy, pyarrow)
 #   passes     SF 10 with 512 MB of the GPU: large groups, joins, windows, and all queries of TPC-H: rows, times, the most memory
 #              that was in use
 #   skew       SF 10: each kind of sink fed by even and by skewed keys
@@ -242,6 +243,14 @@ stage_stream() {
         step "stream-sf$sf" python3 tests/gpu/stream.py --heddle "$heddle" --db "$(database tpch "$sf")" \
             --memory "$memory" tpch/plans/q*.json
     done
+    local library=${GPU_LIBRARY:-build/release/api/libheddle.so}
+    [ -e "$library" ] || build release heddle_shared
+    if ! python3 -c 'import numpy, pyarrow' 2>/dev/null; then
+        say "zones: skipped, numpy or pyarrow is not there"
+        return
+    fi
+    step zones env HEDDLE_LIBRARY="$PWD/$library" PYTHONPATH="$PWD/python" python3 tests/gpu/zones.py --heddle "$heddle" \
+        --db "$data/zones-log"
 }
 
 stage_passes() {

@@ -93,7 +93,7 @@ static bool beyond_bound(const struct rt_job *j, uint64_t begin, uint64_t end)
 }
 
 /* Rows of the source for a worker: those that the state's order asks for first. */
-static bool draw_morsel(struct rt_job *j, uint64_t *begin, uint64_t *end)
+static bool draw_rows(struct rt_job *j, uint64_t *begin, uint64_t *end)
 {
     if (atomic_load_explicit(&j->cursor, memory_order_relaxed) >= j->end)
         return false;
@@ -107,6 +107,20 @@ static bool draw_morsel(struct rt_job *j, uint64_t *begin, uint64_t *end)
         *end = last;
     }
     return true;
+}
+
+/* Of them what zones do not rule out. Ranges of zones are at least a zone apart, so that a morsel meets one at most. */
+static bool draw_morsel(struct rt_job *j, uint64_t *begin, uint64_t *end)
+{
+    _Static_assert((int)MORSEL_MAX <= (int)FE_ZONE_ROWS, "a morsel has rows of two ranges");
+    while (draw_rows(j, begin, end)) {
+        struct rt_source_rows piece = rt_source_piece(j->p, *begin, *end);
+        *begin = piece.begin;
+        *end = piece.end;
+        if (piece.begin < piece.end)
+            return true;
+    }
+    return false;
 }
 
 static const struct rt_entries *entries_of(const struct rt_job *j, enum rt_tier t)
@@ -360,7 +374,7 @@ static void prepare_workers(struct rt_exec *x, const struct rt_pipeline *p)
 
 static void collect_stats(struct rt_exec *x, const struct rt_job *j, struct rt_pipeline_stats *st)
 {
-    st->source_rows += j->end - j->begin;
+    st->source_rows += rt_source_visited(j->p, j->begin, j->end);
     st->spawned += j->spawned;
     for (int t = 0; t < RT_TIER_COUNT; t++)
         st->morsels[t] += atomic_load(&j->morsels[t]);

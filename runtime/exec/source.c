@@ -46,6 +46,35 @@ struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pi
     return r.begin < r.end ? r : (struct rt_source_rows){all.begin, all.begin};
 }
 
+struct rt_source_rows rt_source_piece(const struct rt_pipeline *p, uint64_t begin, uint64_t end)
+{
+    const struct rt_zoning *z = &p->zones;
+    int lo = 0, hi = z->nranges;
+    if (!z->nconditions)
+        return (struct rt_source_rows){begin, end};
+    while (lo < hi) { /* the first that ends behind `begin` */
+        int mid = lo + (hi - lo) / 2;
+        if (z->ranges[mid].end > begin)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    if (lo == z->nranges || z->ranges[lo].begin >= end)
+        return (struct rt_source_rows){end, end};
+    return (struct rt_source_rows){HD_MAX(begin, z->ranges[lo].begin), HD_MIN(end, z->ranges[lo].end)};
+}
+
+uint64_t rt_source_visited(const struct rt_pipeline *p, uint64_t begin, uint64_t end)
+{
+    uint64_t rows = 0;
+    while (begin < end) {
+        struct rt_source_rows piece = rt_source_piece(p, begin, end);
+        rows += piece.end - piece.begin;
+        begin = piece.end;
+    }
+    return rows;
+}
+
 static struct rt_source_rows rows_of_scan(const struct rt_spec *s, const struct rt_arg *a, const struct rt_scan *scan)
 {
     const struct rt_pipeline *p = &s->pipelines[scan->pipeline];

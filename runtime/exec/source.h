@@ -4,13 +4,16 @@
 
 #include "runtime/spec.h"
 
-struct rt_source_rows {
-    uint64_t begin, end;
-};
 /* The part of a source of n rows that belongs to the fragment and lies between the pipeline's ends, for which it searches
  * their columns in memory of the host. It begins at a multiple of RT_FRAGMENT_ROWS. */
 struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
                                      uint64_t n);
+
+/* Of rows [begin, end) of a table that is the source the first ones that zones do not rule out, as far as they lie together;
+ * begin == end: there are none. */
+struct rt_source_rows rt_source_piece(const struct rt_pipeline *p, uint64_t begin, uint64_t end);
+/* How many of them there are. */
+uint64_t rt_source_visited(const struct rt_pipeline *p, uint64_t begin, uint64_t end);
 
 /* The rows of a part of a table that the program reads at most (rt_arg.scans), all without scans. */
 struct rt_source_rows rt_arg_rows(const struct rt_spec *s, const struct rt_arg *a);

@@ -141,6 +141,9 @@ static void print_pipeline(struct hd_strbuf *out, const struct rt_spec *s, int i
     for (int l = 0; l < RT_MAX_LEVELS; l++)
         if (p->level_entry[l])
             hd_strbuf_addf(out, ", level %d %s", l, p->level_entry[l]);
+    if (p->zones.nconditions)
+        hd_strbuf_addf(out, ", %lld of %lld zones in %d ranges", (long long)p->zones.visited, (long long)p->zones.n,
+                       p->zones.nranges);
     for (int k = 0; k < p->nstreamed; k++)
         hd_strbuf_addf(out, "%s w%d", k ? "," : ", streams", s->args[p->streamed[k]].word);
     if (p->nstreamed)

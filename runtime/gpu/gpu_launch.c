@@ -493,10 +493,45 @@ static int run_chunks(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint6
     return rc;
 }
 
+/* The first rows of [begin, end) that zones do not rule out, together with those that it takes longer to launch another kernel for
+ * than to read. */
+static struct rt_source_rows next_piece(const struct rt_pipeline *p, uint64_t begin, uint64_t end)
+{
+    struct rt_source_rows piece = rt_source_piece(p, begin, end);
+    while (piece.end < end) {
+        struct rt_source_rows next = rt_source_piece(p, piece.end, end);
+        if (next.begin == next.end || next.begin - piece.end > p->zones.bridged)
+            break;
+        piece.end = next.end;
+    }
+    return piece;
+}
+
+/* A launch for each piece. */
+static int run_pieces(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    uint64_t end = first + rows;
+    struct rt_source_rows piece = next_piece(p, first, end);
+    bool last = x->few.last;
+    int rc = 0;
+    for (bool more = true; more && rc == 0;) {
+        struct rt_source_rows next = next_piece(p, piece.end, end);
+        more = next.begin < next.end;
+        x->few.last = last && !more;
+        rc = run_there(x, pipeline, piece.begin, piece.end - piece.begin, err);
+        piece = next;
+    }
+    x->few.last = last;
+    return rc;
+}
+
+/* Without rows the sink is prepared. */
 static int run_rows(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
-    bool streams = x->spec->pipelines[pipeline].nstreamed && rows > 0;
-    return streams ? run_chunks(x, pipeline, first, rows, err) : run_there(x, pipeline, first, rows, err);
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    bool some = rt_source_visited(p, first, first + rows) > 0;
+    return p->nstreamed && some ? run_chunks(x, pipeline, first, rows, err) : run_pieces(x, pipeline, first, rows, err);
 }
 
 /* ---- rows in the order of a bounded state ------------------------------------------------- */

@@ -37,17 +37,18 @@ static uint64_t missing_bytes(struct rt_gpu *g, const struct rt_spec *spec)
 {
     uint64_t all = 0;
     for (int i = 0; i < spec->nargs; i++)
-        if (is_of_table(&spec->args[i]) &&
-            (spec->args[i].way != RT_WAY_RESIDENT || !rt_gpu_is_resident(g, &spec->args[i])))
+        if (is_of_table(&spec->args[i]) && spec->args[i].way != RT_WAY_RESIDENT)
+            all += spec->args[i].link_bytes;
+        else if (is_of_table(&spec->args[i]) && !rt_gpu_is_resident(g, &spec->args[i]))
             all += rt_gpu_resident_bytes(&spec->args[i]);
     return all;
 }
 
-/* At random, which the model of the choice does not price. */
+/* At random, more than the part has: too far from what the model of the choice was made for. */
 static bool reads_over_link(const struct rt_spec *spec)
 {
     for (int i = 0; i < spec->nargs; i++)
-        if (spec->args[i].way == RT_WAY_MAPPED)
+        if (spec->args[i].way == RT_WAY_MAPPED && spec->args[i].link_bytes > rt_arg_bytes(&spec->args[i]))
             return true;
     return false;
 }

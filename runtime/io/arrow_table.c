@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/zones.h"
 #include "runtime/base/fault.h"
 #include "runtime/io/arrow_check.h"
 #include "runtime/io/arrow_table_internal.h"
@@ -419,7 +420,10 @@ static int find_facts(struct rt_memtable *m, int threads, struct hd_err *err)
     int rc = 0;
     for (int c = 0; rc == 0 && c < m->table.ncols; c++) {
         struct fe_table_column *col = &m->table.cols[c];
-        rc = rt_facts_compute(col, m->table.rows, RT_FACTS_ALL, pool, NULL, &col->facts, err);
+        bool zoned = m->table.rows > FE_ZONE_ROWS && fe_column_has_zones(col);
+        struct fe_zone *z = zoned ? HD_NEWN(&m->arena, struct fe_zone, fe_zones_of(m->table.rows)) : NULL;
+        rc = rt_facts_compute(col, m->table.rows, RT_FACTS_ALL, pool, NULL, &col->facts, z, err);
+        col->zones = z;
     }
     rt_pool_free(pool);
     return rc;

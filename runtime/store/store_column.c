@@ -6,10 +6,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "frontend/zones.h"
 #include "runtime/base/interval.h"
 #include "runtime/store/store_text.h"
 
-static const uint64_t bias = (uint64_t)1 << 63;
+static const uint64_t bias = FE_ORDINAL_BIAS;
 
 int64_t rt_col_stored(const struct fe_table_column *c, int64_t row)
 {
@@ -68,17 +69,6 @@ bool rt_col_has_ordinals(const struct fe_table_column *c)
     return c->storage != FE_STORE_TEXT && c->width <= 8;
 }
 
-/* Positive numbers get the top bit, negative ones are inverted: order becomes unsigned. */
-static uint64_t real_ordinal(double x)
-{
-    uint64_t u;
-    if (isnan(x))
-        return UINT64_MAX;
-    x += 0.0; /* -0 becomes 0 */
-    memcpy(&u, &x, sizeof u);
-    return u & bias ? ~u : u | bias;
-}
-
 #define WIDEN(T, offset) \
     for (int i = 0; i < n; i++) \
     out[i] = (uint64_t)((const T *)c->at.data)[from + i] + (offset)
@@ -124,7 +114,7 @@ void rt_col_ordinals(const struct fe_table_column *c, int64_t from, int n, uint6
     case FE_STORE_F64:
     case FE_STORE_F32:
         for (int i = 0; i < n; i++)
-            out[i] = real_ordinal(rt_col_real(c, from + i));
+            out[i] = fe_real_ordinal(rt_col_real(c, from + i));
         break;
     case FE_STORE_TEXT: HD_BUG("text has no ordinals");
     }
@@ -164,7 +154,7 @@ int rt_col_cmp(const struct fe_table_column *c, int64_t a, int64_t b)
     }
     case FE_STORE_F64:
     case FE_STORE_F32: {
-        uint64_t x = real_ordinal(rt_col_real(c, a)), y = real_ordinal(rt_col_real(c, b));
+        uint64_t x = fe_real_ordinal(rt_col_real(c, a)), y = fe_real_ordinal(rt_col_real(c, b));
         return (x > y) - (x < y);
     }
     case FE_STORE_TEXT: return rt_str_cmp(rt_col_str(c, a), rt_col_str(c, b));
@@ -192,7 +182,7 @@ uint64_t rt_col_hash(const struct fe_table_column *c, int64_t row)
         return rt_hash64((uint64_t)v ^ rt_hash64(high ^ sign));
     }
     case FE_STORE_F64:
-    case FE_STORE_F32: return rt_hash64(real_ordinal(rt_col_real(c, row)));
+    case FE_STORE_F32: return rt_hash64(fe_real_ordinal(rt_col_real(c, row)));
     case FE_STORE_DICT:
     case FE_STORE_TEXT: break;
     }
@@ -205,7 +195,7 @@ bool rt_col_equal(const struct fe_table_column *a, int64_t i, const struct fe_ta
     switch (a->storage) {
     case FE_STORE_INT: return rt_col_int(a, i) == rt_col_int(b, j);
     case FE_STORE_F64:
-    case FE_STORE_F32: return real_ordinal(rt_col_real(a, i)) == real_ordinal(rt_col_real(b, j));
+    case FE_STORE_F32: return fe_real_ordinal(rt_col_real(a, i)) == fe_real_ordinal(rt_col_real(b, j));
     case FE_STORE_DICT:
     case FE_STORE_TEXT: break;
     }

@@ -1,11 +1,17 @@
 #include "runtime/store/store_derive.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "frontend/zones.h"
+#include "runtime/base/fault.h"
 #include "runtime/store/store_across.h"
 #include "runtime/store/store_column.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_keys.h"
+
+/* In a map that is worth a file the middle of a zone lies in at most so many of all zones on average. */
+static const double TELLING_SHARE = 0.75;
 
 struct derive {
     struct fe_catalog *cat;
@@ -29,14 +35,77 @@ static int advance(struct derive *d, double units, const char *what, struct hd_e
     return 0;
 }
 
-static int find_facts(struct derive *d, struct fe_table *t, struct hd_err *err)
+/* ---- zones ------------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
 {
-    for (int c = 0; c < t->ncols; c++) {
-        HD_TRY(rt_facts_compute(&t->cols[c], t->rows, RT_FACTS_ALL, d->pool, d->dir, &t->cols[c].facts, err));
-        HD_TRY(advance(d, (double)t->rows, "computing facts", err));
-    }
-    return 0;
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
 }
+
+/* So many of n ascending numbers are at most v; with `below`, less than it. */
+static int64_t count_up_to(const uint64_t *v, int64_t n, uint64_t limit, bool below)
+{
+    int64_t lo = 0, hi = n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (below ? v[mid] < limit : v[mid] <= limit)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Whether a map of n zones can lead past any: it cannot where each has most values that the others have, and NULLs like them. */
+static bool zones_tell(struct hd_arena *a, const struct fe_zone *z, int64_t n)
+{
+    uint64_t *min = HD_NEWN(a, uint64_t, n + 1), *max = HD_NEWN(a, uint64_t, n + 1);
+    int64_t valued = 0, with_nulls = 0, met = 0;
+    for (int64_t i = 0; i < n; i++) {
+        with_nulls += z[i].nulls > 0;
+        if (!fe_zone_has_values(&z[i]))
+            continue;
+        min[valued] = z[i].min;
+        max[valued++] = z[i].max;
+    }
+    if (valued < n || (with_nulls && with_nulls < n))
+        return valued > 0;
+    qsort(min, (size_t)n, sizeof *min, by_number);
+    qsort(max, (size_t)n, sizeof *max, by_number);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t middle = z[i].min + (z[i].max - z[i].min) / 2;
+        met += count_up_to(min, n, middle, false) - count_up_to(max, n, middle, true);
+    }
+    return n > 1 && (double)met <= TELLING_SHARE * (double)n * (double)n;
+}
+
+/* Zones of a table in one piece, or NULL: facts say as much of a table of one zone. */
+static int column_facts(struct derive *d, int t, int column, struct fe_zone *zones, struct hd_err *err)
+{
+    struct fe_table *x = d->cat->tables[t];
+    struct fe_table_column *c = &x->cols[column];
+    int64_t n = fe_zones_of(x->rows);
+    bool has = zones && fe_column_has_zones(c);
+    HD_TRY(rt_facts_compute(c, x->rows, RT_FACTS_ALL, d->pool, d->dir, &c->facts, has ? zones : NULL, err));
+    if (has && zones_tell(d->a, zones, n))
+        HD_TRY(d->sink->zones(d->sink->ctx, t, column, zones, n, err));
+    return advance(d, (double)x->rows, "computing facts", err);
+}
+
+static int find_facts(struct derive *d, int t, struct hd_err *err)
+{
+    const struct fe_table *x = d->cat->tables[t];
+    int64_t n = fe_zones_of(x->rows);
+    struct fe_zone *zones = n > 1 ? hd_try_calloc((size_t)n, sizeof *zones) : NULL;
+    int rc = n > 1 && !zones ? HD_FAIL(err, RESOURCE, x->name, "out of memory for zones") : 0;
+    for (int c = 0; c < x->ncols && rc == 0; c++)
+        rc = column_facts(d, t, c, zones, err);
+    free(zones);
+    return rc;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------- */
 
 static int refuse_duplicate(const struct fe_table *t, const char *what, int n, const int *columns, const int64_t dup[2],
                             struct hd_err *err)
@@ -183,7 +252,7 @@ int rt_derive(struct fe_catalog *cat, struct rt_pool *pool, const char *dir, str
 {
     struct derive d = {cat, pool, dir, a, sink, progress, 0, estimate_work(cat)};
     for (int t = 0; t < cat->ntables; t++)
-        HD_TRY(find_facts(&d, cat->tables[t], err));
+        HD_TRY(find_facts(&d, t, err));
     for (int t = 0; t < cat->ntables; t++)
         HD_TRY(make_keys(&d, t, err));
     for (int t = 0; t < cat->ntables; t++)

@@ -11,6 +11,8 @@ struct rt_derive_sink {
     void *ctx;
     int (*key)(void *ctx, int t, int k, struct fe_key_index *x, struct hd_err *err);
     int (*fk)(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_err *err);
+    /* Zones of a column that tell something: so many as the table has. */
+    int (*zones)(void *ctx, int t, int column, const struct fe_zone *z, int64_t n, struct hd_err *err);
 };
 /* Fills facts, keyidx and fks of all tables, whose columns must be mapped. dir: for large
  * temporary arrays, NULL: memory. DATA errors: a key is violated. */

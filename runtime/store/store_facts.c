@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/zones.h"
 #include "runtime/base/fault.h"
 #include "runtime/store/store_column.h"
 #include "runtime/store/store_count.h"
@@ -75,7 +76,7 @@ static void look_at_ordinals(struct block_facts *b, const uint64_t *v, int n)
 
 static void look_at_ints(struct block_facts *b, const struct fe_table_column *c, int64_t from, int n)
 {
-    const uint64_t bias = (uint64_t)1 << 63; /* of ordinals */
+    const uint64_t bias = FE_ORDINAL_BIAS;
     const char *p = (const char *)c->at.data + from * c->width;
     if (c->width == 1)
         LOOK(int8_t, (const int8_t *)p, n, uint64_t, min, max, bias);
@@ -195,6 +196,20 @@ static struct block_facts join_blocks(const struct pass *p)
     return sum;
 }
 
+static void fill_zones(const struct pass *p, struct fe_zone *out)
+{
+    bool wide = !rt_col_has_ordinals(p->col);
+    for (int64_t k = 0; out && k < rt_nblocks(p->rows); k++) {
+        const struct block_facts *b = &p->blocks[k];
+        struct fe_zone none = {.min = 1, .max = 0, .nulls = (uint64_t)b->nulls};
+        out[k] = none;
+        if (b->nulls == block_rows(p, k))
+            continue;
+        out[k].min = wide ? fe_stored_ordinal(b->wide_min) : b->min;
+        out[k].max = wide ? fe_stored_ordinal(b->wide_max) : b->max;
+    }
+}
+
 /* ---- facts ---------------------------------------------------------------------------------- */
 
 static void set_counts(struct fe_facts *f, struct rt_counts c)
@@ -244,9 +259,10 @@ static bool may_be_unique(const struct fe_facts *f, int64_t rows)
 }
 
 static int compute(struct pass *p, enum rt_facts_level level, struct rt_pool *pool, const char *dir, struct fe_facts *f,
-                   struct hd_err *err)
+                   struct fe_zone *zones, struct hd_err *err)
 {
     HD_TRY(rt_pool_run(pool, rt_nblocks(p->rows), block_task, p, NULL, "", err));
+    fill_zones(p, zones);
     struct block_facts sum = join_blocks(p);
     struct rt_counts counts = {0, true, 0};
     f->nulls = sum.nulls;
@@ -285,7 +301,7 @@ static int estimate(const struct fe_table_column *col, int64_t rows, struct fe_f
 }
 
 int rt_facts_compute(const struct fe_table_column *col, int64_t rows, enum rt_facts_level level, struct rt_pool *pool,
-                     const char *dir, struct fe_facts *out, struct hd_err *err)
+                     const char *dir, struct fe_facts *out, struct fe_zone *zones, struct hd_err *err)
 {
     struct pass p = {.col = col, .rows = rows};
     bool has_range = col->storage == FE_STORE_INT || col->storage == FE_STORE_DICT;
@@ -294,7 +310,7 @@ int rt_facts_compute(const struct fe_table_column *col, int64_t rows, enum rt_fa
         return estimate(col, rows, out, err);
     p.blocks = hd_try_calloc((size_t)rt_nblocks(rows), sizeof *p.blocks);
     p.ordinals = hd_try_malloc((size_t)rt_pool_threads(pool) * sizeof *p.ordinals);
-    int rc = p.blocks && p.ordinals ? compute(&p, level, pool, dir, out, err)
+    int rc = p.blocks && p.ordinals ? compute(&p, level, pool, dir, out, zones, err)
                                     : HD_FAIL(err, RESOURCE, NULL, "out of memory");
     free(p.blocks);
     free(p.ordinals);

@@ -14,9 +14,10 @@ enum rt_facts_level {
 };
 /* The column must be mapped. dir: where large working arrays go, or NULL for memory. Exact are
  * all facts but `distinct` where marked; `unique` and `max_mult` are false and -1 where they
- * are not known: an unsorted column whose values are many and spread too wide to be counted. */
+ * are not known: an unsorted column whose values are many and spread too wide to be counted. zones: of all rows, of a column
+ * that has them (frontend/zones.h), at level ESTIMATED of INT and DICT alone; or NULL. */
 int rt_facts_compute(const struct fe_table_column *col, int64_t rows, enum rt_facts_level level, struct rt_pool *pool,
-                     const char *dir, struct fe_facts *out, struct hd_err *err);
+                     const char *dir, struct fe_facts *out, struct fe_zone *zones, struct hd_err *err);
 /* To be called when a column has been found to hold no duplicates. */
 void rt_facts_set_unique(struct fe_facts *f, int64_t rows);
 

@@ -48,6 +48,7 @@ static void place_column(const struct rt_store *s, struct fe_table_column *c, co
         c->at.text_size = s->maps[f->text_bytes].n;
     c->dict.offsets = address(s, f->dict_offsets);
     c->dict.bytes = address(s, f->dict_bytes);
+    c->zones = address(s, f->zones);
 }
 
 /* Says what a file holds. other: the file that it points into, -1 none. */
@@ -75,6 +76,7 @@ static void describe_table(struct rt_store *s, int t)
         describe(s, f->data, data[x->cols[c].storage], t, c, f->text_bytes);
         describe(s, f->validity, RT_PART_VALID, t, c, -1);
         describe(s, f->dict_offsets, RT_PART_DICT, t, c, f->dict_bytes);
+        describe(s, f->zones, RT_PART_FREE, t, c, -1);
     }
     for (int k = 0; k < x->nkeyidx; k++)
         describe(s, s->doc->keyidx_files[t][k], RT_PART_KEY, t, k, -1);
@@ -270,6 +272,7 @@ int rt_store_touch(struct fe_table_part part, struct hd_err *err)
         return 0;
     switch (part.kind) {
     case FE_PART_COLUMN: return use_column(s, &s->doc->column_files[x->number][part.number], err);
+    case FE_PART_ZONES: return use_file(s, s->doc->column_files[x->number][part.number].zones, err);
     case FE_PART_KEYIDX: return use_file(s, s->doc->keyidx_files[x->number][part.number], err);
     case FE_PART_FK: return use_fk(s, &s->doc->fk_files[x->number][part.number], err);
     }
@@ -288,6 +291,7 @@ bool rt_store_is_touched(struct fe_table_part part)
         f = &s->doc->column_files[x->number][part.number];
         return is_ready(s, f->validity) && is_ready(s, f->text_base) && is_ready(s, f->text_bytes) &&
                is_ready(s, f->dict_bytes) && is_ready(s, f->dict_offsets) && is_ready(s, f->data);
+    case FE_PART_ZONES: return is_ready(s, s->doc->column_files[x->number][part.number].zones);
     case FE_PART_KEYIDX: return is_ready(s, s->doc->keyidx_files[x->number][part.number]);
     case FE_PART_FK:
         return is_ready(s, s->doc->fk_files[x->number][part.number].offsets) &&

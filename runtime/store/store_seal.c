@@ -488,6 +488,15 @@ static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_
                        (const void **)&x->child_rows, err);
 }
 
+static int keep_zones(void *ctx, int t, int column, const struct fe_zone *z, int64_t n, struct hd_err *err)
+{
+    struct seal *s = ctx;
+    struct fe_column_files *files = &s->doc->column_files[t][column];
+    char name[256];
+    files->zones = seal_add_file(s, file_name(name, s, t, column, "zones"), (uint64_t)n * sizeof *z, err);
+    return files->zones < 0 ? -1 : fill_file(s, files->zones, z, err);
+}
+
 static int sum_files(struct seal *s, struct rt_progress *progress, struct hd_err *err)
 {
     for (int k = 0; k < s->doc->nfiles; k++)
@@ -512,7 +521,7 @@ static int run_phases(struct seal *s, struct rt_progress *progress, struct hd_er
     p = part(progress, 0.05, 0.4);
     HD_TRY(encode_all(s, &p, err));
     HD_TRY(map_columns(s, err));
-    struct rt_derive_sink sink = {s, keep_key, keep_fk};
+    struct rt_derive_sink sink = {s, keep_key, keep_fk, keep_zones};
     p = part(progress, 0.4, 0.8);
     HD_TRY(rt_derive(&s->doc->stored, s->pool, s->w->dir, &s->w->arena, &sink, &p, err));
     p = part(progress, 0.8, 0.85);

@@ -5,7 +5,8 @@
 
 First Q1 and Q6 with nothing resident: bytes that crossed by the time of the execution, staged by the host's threads and from
 page-locked copies (--pin). Then each plan with all of the GPU's memory and with --memory of it: the rows must be the same;
-the fastest execution of either, and what was streamed.
+the fastest execution of either, what was streamed, and what must cross the link: streamed parts after zones, for each pipeline that
+scans them, and reads over the link, whose bytes are those of copies that take as long.
 """
 
 import argparse
@@ -53,13 +54,17 @@ def main():
     for plan in args.plans:
         if Path(plan).stem in ("q01", "q06"):
             speed(args, plan)
+    must = took = 0
     for plan in args.plans:
         want, all_of_it = run(args, plan)
         rows, part = run(args, plan, "--device-memory", args.memory)
         if rows != want:
             sys.exit(f"{plan}: other rows with {args.memory}")
         print(f"{Path(plan).stem}: {all_of_it['execute_ms']:.1f} ms, with {args.memory} {part['execute_ms']:.1f} ms, "
-              f"{streamed(part) / 1e9:.2f} GB streamed", flush=True)
+              f"{streamed(part) / 1e9:.2f} GB streamed, {part.get('link_bytes', 0) / 1e9:.2f} GB must cross the link", flush=True)
+        must += part.get("link_bytes", 0)
+        took += part["execute_ms"]
+    print(f"all: {took:.1f} ms, {must / 1e9:.2f} GB must cross the link: {must / 56e6:.1f} ms at 56 GB/s")
 
 
 if __name__ == "__main__":

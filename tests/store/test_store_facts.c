@@ -283,7 +283,7 @@ static struct fe_facts facts_of(const struct fe_table_column *c, int64_t rows, e
     struct hd_err e;
     hd_err_init(&e);
     assert_int_equal(rt_pool_new(3, &pool, &e), 0);
-    assert_int_equal(rt_facts_compute(c, rows, level, pool, NULL, &f, &e), 0);
+    assert_int_equal(rt_facts_compute(c, rows, level, pool, NULL, &f, NULL, &e), 0);
     rt_pool_free(pool);
     return f;
 }
@@ -373,9 +373,9 @@ static void computing_can_be_stopped(void **state)
     hd_err_init(&e);
     assert_int_equal(rt_pool_new(2, &pool, &e), 0);
     rt_pool_stop_by(pool, &stop);
-    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, &e), 0);
+    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, NULL, &e), 0);
     hd_stop_ask(&stop);
-    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, &e), -1);
+    assert_int_equal(rt_facts_compute(&c, ROWS, RT_FACTS_ALL, pool, NULL, &f, NULL, &e), -1);
     assert_int_equal(e.class, HD_ERR_CANCELLED);
     hd_err_release(&e);
     rt_pool_free(pool);

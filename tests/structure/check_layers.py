@@ -11,6 +11,7 @@ import layers as model
 DATA_ONLY = [
     ("runtime", "frontend/catalog.h", "the spec names tables and columns by the catalog's structs"),
     ("runtime", "frontend/segments.h", "whoever writes tables cuts them by the keys that the catalog's structs have"),
+    ("runtime", "frontend/zones.h", "who computes zones has values as the ordinals that whoever tests zones compares with"),
     ("runtime", "templates/abi.h", "what generated code and the runtime have in common"),
 ]
 

@@ -201,7 +201,7 @@ static const struct damage {
     {"\"base\": \"10\"", "\"bass\": \"10\"", "$.tables[1].columns[2]",
      "unknown key \"bass\" (did you mean \"base\"?); expected one of: name, type, "
      "nullable, "
-     "storage, width, facts, data, valid, bits, base, factor"},
+     "storage, width, facts, data, valid, bits, base, factor, zones"},
 };
 
 /* The same of segments. */

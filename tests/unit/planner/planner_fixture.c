@@ -1,5 +1,7 @@
 #include "tests/unit/planner/planner_fixture.h"
 
+#include "frontend/zones.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +119,10 @@ static void make_parent(void)
     parent.keyidx = parent_keys;
 }
 
+/* The first zone has oid 0 to 4999, the second one 5000 to 9999. */
+static const struct fe_zone oid_zones[] = {{FE_ORDINAL_BIAS, FE_ORDINAL_BIAS + 4999, 0},
+                                           {FE_ORDINAL_BIAS + 5000, FE_ORDINAL_BIAS + 9999, 0}};
+
 static void make_child(void)
 {
     struct fe_table_column cid = unique(ints("cid", hd_type_of(HD_INT64), 4, 100000, 299998, 100000));
@@ -130,6 +136,7 @@ static void make_child(void)
         without_facts("wide", hd_decimal(38, 2), FE_STORE_INT, 16),
     };
     memcpy(child_cols, cols, sizeof cols);
+    child_cols[2].zones = oid_zones;
     child = (struct fe_table){.name = "child", .rows = 100000, .ncols = CHILD_COLUMNS, .cols = child_cols};
     child.nkeyidx = 1;
     child.keyidx = child_keys;

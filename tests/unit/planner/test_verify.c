@@ -262,6 +262,14 @@ static struct pl_pipeline *ended(struct prog *b)
     absent("scan with ends", 0);
 }
 
+static struct rt_zoning *zoned(struct prog *b)
+{
+    for (int i = 0; i < b->g->npipelines; i++)
+        if (b->g->pipelines[i].spec->zones.nranges)
+            return &b->g->pipelines[i].spec->zones;
+    absent("scan with zones", 0);
+}
+
 static struct pl_pipeline *tiled(struct prog *b)
 {
     for (int i = 0; i < b->g->npipelines; i++) {

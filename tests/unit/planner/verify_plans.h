@@ -38,6 +38,7 @@ enum plan {
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ENDS,    /* a filter on a sorted column */
+    ZONES,   /* one that rules a zone out */
     BOUNDED, /* the first rows of many */
     ORDER,  /* of a sort below the root */
     FRAME,  /* a framed aggregate */
