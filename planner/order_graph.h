@@ -83,6 +83,7 @@ struct order_sample {
 enum { ORDER_SAMPLE_FEW = 8 }; /* fewer rows than that tell nothing */
 
 struct order_graph {
+    const struct pl_rates *rates; /* of who runs the plan */
     int nrelations, nclasses, nkeys, nconditions, nsamples;
     struct order_relation *relations;
     struct order_class *classes;
@@ -95,7 +96,7 @@ struct order_graph {
 /* A tree over `set`, by its root; left NULL: a relation. The left side is gone through, the right one looked up. */
 struct order_plan {
     order_set set;
-    double rows, cost; /* nanoseconds of one thread */
+    double rows, cost; /* by the graph's rates */
     int driver; /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
     double sampled; /* what samples say of its rows, in place of 1 that averages do */
