@@ -33,8 +33,14 @@ static const double ns_sort_level = 4, ns_search_level = 3; /* of a binary tree 
 const struct pl_rates *pl_rates(bool on_gpu)
 {
     static const struct pl_rates of[] = {
-        {.scan = NS_SCAN, .build = NS_BUILD, .probe = NS_PROBE, .random = NS_RANDOM, .cached = NS_CACHED, .child = NS_SCAN},
-        {.scan = 2, .build = 12, .probe = 3, .random = 20, .cached = 6, .child = 5}};
+        {.scan = NS_SCAN,
+         .build = NS_BUILD,
+         .probe = NS_PROBE,
+         .random = NS_RANDOM,
+         .cached = NS_CACHED,
+         .child = NS_SCAN,
+         .sampled = HUGE_VAL},
+        {.scan = 2, .build = 12, .probe = 3, .random = 20, .cached = 6, .child = 5, .sampled = 4}};
     return &of[on_gpu];
 }
 
@@ -192,7 +198,7 @@ bool pl_worth_optimising(double work, bool loops, int weight)
 
 enum {
     BITMAP_SMALL = 1 << 26, /* bits that are worth clearing for any number of rows */
-    BITMAP_SPARSE = 64,     /* bits per row */
+    BITMAP_SPARSE = 64, /* bits per row */
     DIRECT_SMALL = 64000000, /* bytes */
     DIRECT_SPARSE = 32,
     CSR_SMALL = 1 << 20,
@@ -283,8 +289,8 @@ double pl_cost_parts(double moved, double rows)
 
 /* ---- aggregation ---- */
 
-static const double ns_agg_row = 25;      /* of a hash table */
-static const double ns_group_byte = 0.2;  /* cleared and read */
+static const double ns_agg_row = 25; /* of a hash table */
+static const double ns_group_byte = 0.2; /* cleared and read */
 static const double ns_merged_byte = 0.3; /* and added to another copy */
 enum { NS_PARENT = 6, NS_TESTED = 5, NS_ADDED = 6 };
 static const double shared_bytes_max = 4e9, copies_bytes_max = 64e6, input_row_bytes = 32;

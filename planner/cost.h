@@ -14,6 +14,9 @@ struct pl_rates {
     double scan, build, probe;
     double random, cached; /* a row anywhere in a large table, and in one that stays in the cache */
     double child; /* that lies beside the one before, in a loop of its parent */
+    double
+        sampled; /* so many times the children that averages tell of are counted where samples tell of them: each is a sector. A
+                       CPU goes through long lists ahead of its misses */
 };
 const struct pl_rates *pl_rates(bool on_gpu);
 

@@ -201,7 +201,8 @@ static int sort_state(struct ctx *c, const struct pl_node *p, struct stream *in,
     return 0;
 }
 
-static struct stream over_fields(struct ctx *c, const struct fe_node *n, const struct sorted *t, const struct stream *in)
+static struct stream over_fields(struct ctx *c, const struct fe_node *n, const struct sorted *t,
+                                 const struct stream *in)
 {
     const int state = t->state, *field = t->field;
     struct open_pipeline *p = pb_pipeline(c, RT_SOURCE_ROWS, n->path);

@@ -138,6 +138,18 @@ double order_sample_found(const struct order_sample *sample, order_set s)
     return found;
 }
 
+double order_sample_met(const struct order_graph *g, int relation, order_set by)
+{
+    for (int i = 0; i < g->nsamples; i++) {
+        const struct order_sample *x = &g->samples[i];
+        if (x->relation == relation && (by & x->of)) {
+            const double found = order_sample_found(x, by & x->of);
+            return found < ORDER_SAMPLE_FEW ? -1 : found / x->size * g->relations[relation].scanned;
+        }
+    }
+    return -1;
+}
+
 /* By how much more rows of s there are than averages say: by the sample of its largest table. */
 static double sampled_share(const struct order_graph *g, order_set s)
 {
@@ -187,7 +199,8 @@ static double cost_made(const struct order_graph *g, const struct made *m, doubl
     bool cached = m->in_order || pl_table_cached(m->domain * HD_MAX(1, m->columns) / 8, 0);
     double build = pl_cost_build(g->rates, 0, m->rows, 0);
     if (m->hashed)
-        return build + pl_cost_build(g->rates, 0, 0, probe) + pl_cost_table(pl_table_cached(m->rows, 0), m->rows + probe);
+        return build + pl_cost_build(g->rates, 0, 0, probe) +
+               pl_cost_table(pl_table_cached(m->rows, 0), m->rows + probe);
     return build + (cached ? pl_cost_build(g->rates, 0, 0, probe) : pl_cost_key_index(g->rates, m->domain, probe));
 }
 
@@ -261,7 +274,8 @@ static void sieve_by(const struct order_graph *g, const struct order_class *c, i
     if (!of->there || !of->key || of->hashed || r->dependent || share > few ||
         !pl_table_cached(of->distinct / 320, 0)) /* of bits in place of rows of 40 bytes */
         return;
-    double cost = b->cost + pl_cost_build(g->rates, r->scanned, r->rows, p->rows) + cost_made(g, m, HD_MAX(1, p->rows * share));
+    double cost =
+        b->cost + pl_cost_build(g->rates, r->scanned, r->rows, p->rows) + cost_made(g, m, HD_MAX(1, p->rows * share));
     if (cost < best->cost)
         *best = (struct looking_up){cost, true, order_of(x)};
 }
@@ -281,8 +295,10 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
         const struct order_relation *r = &g->relations[order_first(b->set)];
         double distinct, heavy;
         distinct_of(c, p->set, &distinct, &heavy);
+        double met = order_sample_met(g, order_first(b->set), p->set) / p->rows;
         double found = HD_MAX(of->heavy * heavy * r->scanned, rows * r->scanned / HD_MAX(1, r->rows) / p->rows);
-        double cost = cost_index(g, r, of, comes_by(c, p), p->rows, found);
+        double cost = cost_index(g, r, of, comes_by(c, p), p->rows,
+                                 met > HD_MAX(1, of->children) * g->rates->sampled ? met : found);
         if (cost < best.cost)
             best = (struct looking_up){cost, of->key || !of->scattered, 0};
     }

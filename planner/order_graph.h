@@ -106,6 +106,8 @@ struct order_plan {
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get
  * one between their smallest relations, by other conditions where there are such; a cross product has no other way. */
 void order_connect(struct hd_arena *a, struct order_graph *g);
+/* Rows of the relation that those of `by` lead to, before the relation's own filters; -1: no sample tells. */
+double order_sample_met(const struct order_graph *g, int relation, order_set by);
 /* Rows of the sample that find all of s. */
 double order_sample_found(const struct order_sample *sample, order_set s);
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out);

@@ -181,13 +181,22 @@ static double children(const struct ctx *c, const struct pl_join *j, int fk_inde
     return even + est_key(c, j->tprobe, j->pkeys[key]).heavy * (double)HD_MAX(0, fk->max_children);
 }
 
+/* The same for costs. Frequent keys that filters choose lead to more, as samples tell that were taken for the order of joins. */
+static double children_met(const struct ctx *c, const struct pl_join *j, int fk, int key)
+{
+    const double even = children(c, j, fk, key);
+    const struct est_node *e = &c->est[j->tjoin->id];
+    const double met = e->met == node_table(j->tbuild) ? e->nmet / HD_MAX(1, est_rows(c, j->tprobe)) : 0;
+    return met > even * pl_rates(c->opt.on_gpu)->sampled ? met : even;
+}
+
 static double cost_fk(const struct ctx *c, const struct pl_join *j, int fk, int key)
 {
     int columns = 1;
     for (int i = 0; i < j->tbuild->ncols; i++)
         columns += c->need[j->tbuild->id][i];
-    return pl_cost_foreign_key(pl_rates(false), children(c, j, fk, key), node_table(j->tbuild)->fks[fk].child_rows != NULL, columns,
-                               est_rows(c, j->tprobe));
+    return pl_cost_foreign_key(pl_rates(false), children_met(c, j, fk, key),
+                               node_table(j->tbuild)->fks[fk].child_rows != NULL, columns, est_rows(c, j->tprobe));
 }
 
 /* A left join keeps its rows only if nothing but the key decides about a match. */
@@ -202,7 +211,8 @@ static double cost_key(const struct ctx *c, const struct sides *s, int index, in
     const struct fe_table *t = node_table(s->j.tbuild);
     double probe = est_rows(c, s->j.tprobe);
     bool near = pl_column_is_sorted(t, t->keyidx[index].column) && pl_node_in_order(s->rows, s->j.pkeys[key]);
-    return near ? pl_cost_build(pl_rates(false), 0, 0, probe) : pl_cost_key_index(pl_rates(false), (double)t->rows, probe);
+    return near ? pl_cost_build(pl_rates(false), 0, 0, probe)
+                : pl_cost_key_index(pl_rates(false), (double)t->rows, probe);
 }
 
 static void price_key(const struct ctx *c, struct sides *s, int *index, int *key)
@@ -252,8 +262,9 @@ static void price_search(struct ctx *c, struct sides *s)
     s->band = s->search >= 0 && pl_band_column(j, s->found) >= 0 ? pl_price_band(c, j, s->found) : -1;
     s->merges = s->search >= 0 && j->strategy == FE_AUTO && pl_is_merge(c, j, s->found);
     if (s->merges)
-        s->build = pl_cost_hash_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
-                                      pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
+        s->build =
+            pl_cost_hash_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
+                               pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
 }
 
 /* A warp of a GPU leaves rows out by what all of its own rows want: these must be near each other. */
@@ -354,7 +365,9 @@ static void price(struct ctx *c, struct sides *s)
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
     bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
-    s->build = j->strategy == FE_INDEX ? -1 : pl_cost_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
+    s->build = j->strategy == FE_INDEX
+                   ? -1
+                   : pl_cost_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
     s->no_build = j->strategy == FE_INDEX ? "the plan asks for an index" : NULL;
     s->loop = pl_price_loop(c, j);
     price_key(c, s, &index, &ikey);
