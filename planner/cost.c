@@ -22,15 +22,31 @@ enum {
     NEAR_ROWS = 1 << 16,
     CHILDREN_OF_A_WARP = 4096
 };
-static const double ns_child_column = NS_RANDOM * 0.7; /* misses of one row overlap */
+static const double child_column = 0.7; /* of a random row: misses of one row overlap */
 static const double exchange_margin = 0.9;
 static const double ns_child_halving = 0.5; /* most of them in the cache */
 static const double ns_pair = 0.3, ns_comparison = 0.4; /* of neighbours, in vectors */
 static const double ns_sort_level = 4, ns_search_level = 3; /* of a binary tree over the rows */
 
-double pl_cost_scan(double rows)
+/* A GPU hides what lookups wait for but pays for what they move: a sector for each (docs/performance.md, "What memory of a
+ * GPU gives"). A table costs it the clearing of its places, too, and children the sharing of levels among warps. */
+const struct pl_rates *pl_rates(bool on_gpu)
 {
-    return rows * NS_SCAN;
+    static const struct pl_rates of[] = {
+        {.scan = NS_SCAN,
+         .build = NS_BUILD,
+         .probe = NS_PROBE,
+         .random = NS_RANDOM,
+         .cached = NS_CACHED,
+         .child = NS_SCAN,
+         .sampled = HUGE_VAL},
+        {.scan = 2, .build = 12, .probe = 3, .random = 20, .cached = 6, .child = 5, .sampled = 4}};
+    return &of[on_gpu];
+}
+
+double pl_cost_scan(const struct pl_rates *r, double rows)
+{
+    return rows * r->scan;
 }
 
 double pl_cost_sort(double rows, int threads)
@@ -77,14 +93,14 @@ double pl_overlap_share(void)
     return 0.2;
 }
 
-double pl_cost_build(double scanned, double build, double probe)
+double pl_cost_build(const struct pl_rates *r, double scanned, double build, double probe)
 {
-    return scanned * NS_SCAN + build * NS_BUILD + probe * NS_PROBE;
+    return scanned * r->scan + build * r->build + probe * r->probe;
 }
 
-double pl_cost_hash_build(double scanned, double build, double probe, bool cached)
+double pl_cost_hash_build(const struct pl_rates *r, double scanned, double build, double probe, bool cached)
 {
-    return pl_cost_build(scanned, build, probe) + pl_cost_table(cached, build + probe);
+    return pl_cost_build(r, scanned, build, probe) + pl_cost_table(cached, build + probe);
 }
 
 /* Neighbouring searches read the same rows. */
@@ -93,14 +109,14 @@ double pl_cost_merge(double build, double probe, double pairs)
     return pl_cost_in_order(build, 1) + probe * NS_MERGE + pairs * NS_RUN;
 }
 
-double pl_cost_key_index(double table_rows, double probe)
+double pl_cost_key_index(const struct pl_rates *r, double table_rows, double probe)
 {
-    return probe * (table_rows < NEAR_ROWS ? NS_CACHED : NS_RANDOM);
+    return probe * (table_rows < NEAR_ROWS ? r->cached : r->random);
 }
 
-double pl_cost_foreign_key(double children, bool scattered, int columns, double probe)
+double pl_cost_foreign_key(const struct pl_rates *r, double children, bool scattered, int columns, double probe)
 {
-    return probe * (NS_RANDOM + children * (scattered ? ns_child_column * columns : NS_SCAN));
+    return probe * (r->random + children * (scattered ? child_column * r->random * columns : r->child));
 }
 
 /* A search of children that are neighbours: the lookup of their parent, and halvings. */
@@ -145,7 +161,7 @@ double pl_cost_extremes_reduced(double scanned, double build, double probe, doub
 bool pl_worth_reducing(double rows, double groups, double share, double scanned)
 {
     double ns = groups < NEAR_ROWS ? NS_GROUP / 2 : NS_GROUP;
-    return rows * (1 - share) * ns > pl_cost_build(scanned, scanned * share, rows);
+    return rows * (1 - share) * ns > pl_cost_build(pl_rates(false), scanned, scanned * share, rows);
 }
 
 /* TPC-H Q22 on a CPU: 150,000 prefixes of a telephone number 4 ms; JCC-H Q20: 200,000 `like` 1.5 ms. */
@@ -182,7 +198,7 @@ bool pl_worth_optimising(double work, bool loops, int weight)
 
 enum {
     BITMAP_SMALL = 1 << 26, /* bits that are worth clearing for any number of rows */
-    BITMAP_SPARSE = 64,     /* bits per row */
+    BITMAP_SPARSE = 64, /* bits per row */
     DIRECT_SMALL = 64000000, /* bytes */
     DIRECT_SPARSE = 32,
     CSR_SMALL = 1 << 20,
@@ -273,8 +289,8 @@ double pl_cost_parts(double moved, double rows)
 
 /* ---- aggregation ---- */
 
-static const double ns_agg_row = 25;      /* of a hash table */
-static const double ns_group_byte = 0.2;  /* cleared and read */
+static const double ns_agg_row = 25; /* of a hash table */
+static const double ns_group_byte = 0.2; /* cleared and read */
 static const double ns_merged_byte = 0.3; /* and added to another copy */
 enum { NS_PARENT = 6, NS_TESTED = 5, NS_ADDED = 6, NS_LONG = 3 };
 static const double shared_bytes_max = 4e9, copies_bytes_max = 64e6, input_row_bytes = 32;

@@ -8,17 +8,29 @@
 
 struct fe_expr;
 
+/* What rows cost on who runs the plan: nanoseconds of a thread of a CPU, or picoseconds of a whole GPU, whose units only
+ * compare with each other. */
+struct pl_rates {
+    double scan, build, probe;
+    double random, cached; /* a row anywhere in a large table, and in one that stays in the cache */
+    double child; /* that lies beside the one before, in a loop of its parent */
+    double
+        sampled; /* so many times the children that averages tell of are counted where samples tell of them: each is a sector. A
+                       CPU goes through long lists ahead of its misses */
+};
+const struct pl_rates *pl_rates(bool on_gpu);
+
 /* A join that builds a table of `build` rows, found by scanning `scanned` rows (0: not a scan), and probes it. */
-double pl_cost_build(double scanned, double build, double probe);
+double pl_cost_build(const struct pl_rates *r, double scanned, double build, double probe);
 /* The same with a hash table, which stays in the cache or does not. */
-double pl_cost_hash_build(double scanned, double build, double probe, bool cached);
+double pl_cost_hash_build(const struct pl_rates *r, double scanned, double build, double probe, bool cached);
 /* Keeping `build` rows in their order and finding those of each probe row's key, with probe rows in the key's order, too. */
 double pl_cost_merge(double build, double probe, double pairs);
 /* A lookup per probe row in the key index of a table. */
-double pl_cost_key_index(double table_rows, double probe);
+double pl_cost_key_index(const struct pl_rates *r, double table_rows, double probe);
 /* A lookup in a foreign key's index: `children` rows are met per probe row; each of the `columns` that are
  * read is a miss of its own where the child rows are scattered. */
-double pl_cost_foreign_key(double children, bool scattered, int columns, double probe);
+double pl_cost_foreign_key(const struct pl_rates *r, double children, bool scattered, int columns, double probe);
 /* A search among so many children of a parent, which are sorted. */
 double pl_cost_child(double children, double probe);
 /* A binary search per probe row in a sorted column of a table, from where the row before ended if they come in its order;
@@ -37,7 +49,7 @@ double pl_cost_near(double build, bool in_order, double probe);
 double pl_range_share(int ends);
 /* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */
 double pl_overlap_share(void);
-double pl_cost_scan(double rows);
+double pl_cost_scan(const struct pl_rates *r, double rows);
 /* Sorting rows with so many threads; and keeping the order that they have. */
 double pl_cost_sort(double rows, int threads);
 double pl_cost_in_order(double rows, int threads);

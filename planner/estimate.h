@@ -31,6 +31,8 @@ struct est_node {
     bool has_rows, has_share, *has_key;
     double rows, share;
     struct est_key *keys;
+    const struct fe_table *met; /* as in struct order_counted */
+    double nmet;
 };
 struct est_key est_key(const struct ctx *c, const struct fe_node *n, const struct fe_expr *e);
 

@@ -28,6 +28,8 @@ struct ordering {
     int next_id, ids; /* of nodes that are made; and room for them */
     struct order_told told; /* of the tree that is being made of */
     const struct order_plan *tree;
+    const struct order_query *query;
+    const struct order_graph *graph;
 };
 
 static struct fe_node *ordered(void *ordering, const struct fe_node *n);
@@ -63,7 +65,18 @@ static void tell_rows(struct ordering *o, const struct fe_node *n, double rows)
 {
     o->c->est[n->id].rows = rows;
     o->c->est[n->id].has_rows = true;
-    hd_vec_push(o->c->a, &o->c->counted, (struct order_counted){n, rows});
+    hd_vec_push(o->c->a, &o->c->counted, (struct order_counted){.n = n, .rows = rows});
+}
+
+/* Of a side that is the table of a sample. */
+static void tell_met(struct ordering *o, const struct fe_node *n, const struct order_plan *side,
+                     const struct order_plan *by)
+{
+    const double met = side->left ? -1 : order_sample_met(o->graph, order_first(side->set), by->set);
+    const struct fe_node *scan = met >= 0 ? o->query->sources.v[order_first(side->set)].n : NULL;
+    if (scan && node_table(scan))
+        hd_vec_push(o->c->a, &o->c->counted,
+                    (struct order_counted){.n = n, .rows = -1, .met = node_table(scan), .nmet = met});
 }
 
 static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
@@ -77,6 +90,8 @@ static void tell(void *ordering, struct fe_node *n, const struct order_plan *p)
     o->c->est[n->id].rows = p->rows;
     o->c->est[n->id].has_rows = true;
     hd_vec_push(o->c->a, &o->c->told, t);
+    tell_met(o, n, p->left, p->right);
+    tell_met(o, n, p->right, p->left);
     const bool by_condition = n->u.join.kind == FE_INNER && n->u.join.nkeys == 0 && n->u.join.residual;
     if (p->sampled > alike || p->sampled < 1 / alike || by_condition)
         tell_rows(o, n, p->rows);
@@ -132,6 +147,8 @@ static struct fe_node *joins(struct ordering *o, const struct fe_node *root)
         if (g->relations[i].counted)
             tell_rows(o, q.sources.v[i].n, g->relations[i].rows);
     o->tree = choose(o, &q, g);
+    o->query = &q;
+    o->graph = g;
     return order_build(&q, o->tree, tell, o);
 }
 

@@ -110,12 +110,12 @@ static int lower_node(struct ctx *c, struct pl_node *n, struct stream *out)
 
 int pl_lower(struct ctx *c)
 {
-    struct pl_node *root = c->physical;
+    struct pl_node *root = c->physical, *sort = lower_result_sort(root);
     struct stream *in, s;
     c->kept = HD_NEWN(c->a, struct stored *, c->nnodes + 1);
-    if (root->op == PL_NODE_SORT || root->op == PL_NODE_TOP) { /* its state is the result */
-        HD_TRY(lower_inputs(c, root, &in));
-        c->at = root;
+    if (sort) { /* its state is the result */
+        HD_TRY(lower_inputs(c, sort, &in));
+        c->at = sort;
         return lower_result(c, root, in);
     }
     HD_TRY(lower_node(c, root, &s));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "planner/cost.h"
 #include "planner/ctx.h"
 #include "planner/estimate.h"
 #include "planner/handle.h"
@@ -315,6 +316,7 @@ static void set_conditions(const struct order_query *q, struct order_graph *g)
 struct order_graph *order_facts(struct ctx *c, struct order_query *q)
 {
     struct order_graph *g = HD_NEW(q->a, struct order_graph);
+    g->rates = pl_rates(c->opt.on_gpu);
     g->relations = HD_NEWN(q->a, struct order_relation, q->sources.n + 1);
     g->classes = HD_NEWN(q->a, struct order_class, q->equals.n + 1);
     g->keys = HD_NEWN(q->a, struct order_key, q->sources.n + 1);

@@ -138,6 +138,18 @@ double order_sample_found(const struct order_sample *sample, order_set s)
     return found;
 }
 
+double order_sample_met(const struct order_graph *g, int relation, order_set by)
+{
+    for (int i = 0; i < g->nsamples; i++) {
+        const struct order_sample *x = &g->samples[i];
+        if (x->relation == relation && (by & x->of)) {
+            const double found = order_sample_found(x, by & x->of);
+            return found < ORDER_SAMPLE_FEW ? -1 : found / x->size * g->relations[relation].scanned;
+        }
+    }
+    return -1;
+}
+
 /* By how much more rows of s there are than averages say: by the sample of its largest table. */
 static double sampled_share(const struct order_graph *g, order_set s)
 {
@@ -182,13 +194,14 @@ struct made {
     bool hashed;
 };
 
-static double cost_made(const struct made *m, double probe)
+static double cost_made(const struct order_graph *g, const struct made *m, double probe)
 {
     bool cached = m->in_order || pl_table_cached(m->domain * HD_MAX(1, m->columns) / 8, 0);
-    double build = pl_cost_build(0, m->rows, 0);
+    double build = pl_cost_build(g->rates, 0, m->rows, 0);
     if (m->hashed)
-        return build + pl_cost_build(0, 0, probe) + pl_cost_table(pl_table_cached(m->rows, 0), m->rows + probe);
-    return build + (cached ? pl_cost_build(0, 0, probe) : pl_cost_key_index(m->domain, probe));
+        return build + pl_cost_build(g->rates, 0, 0, probe) +
+               pl_cost_table(pl_table_cached(m->rows, 0), m->rows + probe);
+    return build + (cached ? pl_cost_build(g->rates, 0, 0, probe) : pl_cost_key_index(g->rates, m->domain, probe));
 }
 
 static bool comes_by(const struct order_class *c, const struct order_plan *p)
@@ -199,18 +212,18 @@ static bool comes_by(const struct order_class *c, const struct order_plan *p)
 /* Looking up each row of p in relation r by one column of it: by a stored index, if there is one. A value that is frequent
  * there, and makes the share `heavy` of p's rows, has more children than others. Children that lie
  * together are near those of the row before, if rows come in their order; else each column that is read is a miss. */
-static double cost_index(const struct order_relation *r, const struct order_column *m, bool in_order, double probe,
-                         double found)
+static double cost_index(const struct order_graph *g, const struct order_relation *r, const struct order_column *m,
+                         bool in_order, double probe, double found)
 {
     double cost = 1e300, each = HD_MAX(m->children, found);
     if (m->key)
-        cost = in_order ? pl_cost_build(0, 0, probe) : pl_cost_key_index(r->scanned, probe);
+        cost = in_order ? pl_cost_build(g->rates, 0, 0, probe) : pl_cost_key_index(g->rates, r->scanned, probe);
     if (m->children < 0)
         return cost;
-    double children = pl_cost_foreign_key(each, m->scattered, r->columns, probe);
+    double children = pl_cost_foreign_key(g->rates, each, m->scattered, r->columns, probe);
     if (!m->scattered)
-        children = in_order ? pl_cost_build(0, 0, probe) + pl_cost_scan(probe * each)
-                            : children + pl_cost_foreign_key(1, true, r->columns, probe);
+        children = in_order ? pl_cost_build(g->rates, 0, 0, probe) + probe * each * g->rates->child
+                            : children + pl_cost_foreign_key(g->rates, 1, true, r->columns, probe);
     return HD_MIN(cost, children);
 }
 
@@ -261,7 +274,8 @@ static void sieve_by(const struct order_graph *g, const struct order_class *c, i
     if (!of->there || !of->key || of->hashed || r->dependent || share > few ||
         !pl_table_cached(of->distinct / 320, 0)) /* of bits in place of rows of 40 bytes */
         return;
-    double cost = b->cost + pl_cost_build(r->scanned, r->rows, p->rows) + cost_made(m, HD_MAX(1, p->rows * share));
+    double cost =
+        b->cost + pl_cost_build(g->rates, r->scanned, r->rows, p->rows) + cost_made(g, m, HD_MAX(1, p->rows * share));
     if (cost < best->cost)
         *best = (struct looking_up){cost, true, order_of(x)};
 }
@@ -272,17 +286,19 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
 {
     struct looking_up best = {.keeps = true};
     struct made m = made_of(g, between, p, b);
-    best.cost = b->cost + cost_made(&m, p->rows);
+    best.cost = b->cost + cost_made(g, &m, p->rows);
     if (!between) /* all pairs */
-        best.cost = b->cost + pl_cost_loop(p->rows * b->rows, 1) + pl_cost_build(0, b->rows, p->rows);
+        best.cost = b->cost + pl_cost_loop(p->rows * b->rows, 1) + pl_cost_build(g->rates, 0, b->rows, p->rows);
     for (uint64_t s = b->left ? 0 : between; s; s &= s - 1) {
         const struct order_class *c = &g->classes[order_first(s)];
         const struct order_column *of = &c->of[order_first(b->set)];
         const struct order_relation *r = &g->relations[order_first(b->set)];
         double distinct, heavy;
         distinct_of(c, p->set, &distinct, &heavy);
+        double met = order_sample_met(g, order_first(b->set), p->set) / p->rows;
         double found = HD_MAX(of->heavy * heavy * r->scanned, rows * r->scanned / HD_MAX(1, r->rows) / p->rows);
-        double cost = cost_index(r, of, comes_by(c, p), p->rows, found);
+        double cost = cost_index(g, r, of, comes_by(c, p), p->rows,
+                                 met > HD_MAX(1, of->children) * g->rates->sampled ? met : found);
         if (cost < best.cost)
             best = (struct looking_up){cost, of->key || !of->scattered, 0};
     }
@@ -293,7 +309,7 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
         for (order_set x = b->set & c->relations; x; x &= x - 1)
             sieve_by(g, c, order_first(x), &m, p, b, &best);
     }
-    best.cost += p->cost + pl_cost_scan(rows);
+    best.cost += p->cost + pl_cost_scan(g->rates, rows);
     return best;
 }
 
@@ -303,8 +319,8 @@ static double cost_dependent(const struct order_graph *g, const struct order_pla
     const struct order_relation *r = &g->relations[order_first(b->set)];
     struct made m = {.domain = r->on.there ? r->on.distinct : b->rows, .rows = b->rows, .columns = r->columns};
     m.hashed = !r->on.there || r->on.hashed;
-    double build = b->cost + cost_made(&m, p->rows);
-    return p->cost + (r->on.there ? HD_MIN(build, cost_index(r, &r->on, false, p->rows, 0)) : build);
+    double build = b->cost + cost_made(g, &m, p->rows);
+    return p->cost + (r->on.there ? HD_MIN(build, cost_index(g, r, &r->on, false, p->rows, 0)) : build);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
@@ -314,7 +330,7 @@ void order_leaf(const struct order_graph *g, int relation, struct order_plan *ou
     const struct order_relation *r = &g->relations[relation];
     *out = (struct order_plan){.set = order_of(relation),
                                .rows = r->rows,
-                               .cost = r->cost + pl_cost_scan(r->scanned),
+                               .cost = r->cost + pl_cost_scan(g->rates, r->scanned),
                                .driver = relation,
                                .sampled = 1};
 }

@@ -83,6 +83,7 @@ struct order_sample {
 enum { ORDER_SAMPLE_FEW = 8 }; /* fewer rows than that tell nothing */
 
 struct order_graph {
+    const struct pl_rates *rates; /* of who runs the plan */
     int nrelations, nclasses, nkeys, nconditions, nsamples;
     struct order_relation *relations;
     struct order_class *classes;
@@ -95,7 +96,7 @@ struct order_graph {
 /* A tree over `set`, by its root; left NULL: a relation. The left side is gone through, the right one looked up. */
 struct order_plan {
     order_set set;
-    double rows, cost; /* nanoseconds of one thread */
+    double rows, cost; /* by the graph's rates */
     int driver; /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
     double sampled; /* what samples say of its rows, in place of 1 that averages do */
@@ -105,6 +106,8 @@ struct order_plan {
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get
  * one between their smallest relations, by other conditions where there are such; a cross product has no other way. */
 void order_connect(struct hd_arena *a, struct order_graph *g);
+/* Rows of the relation that those of `by` lead to, before the relation's own filters; -1: no sample tells. */
+double order_sample_met(const struct order_graph *g, int relation, order_set by);
 /* Rows of the sample that find all of s. */
 double order_sample_found(const struct order_sample *sample, order_set s);
 void order_leaf(const struct order_graph *g, int relation, struct order_plan *out);

@@ -15,10 +15,13 @@ struct order_told {
     double cost, written; /* nanoseconds, of the cheapest tree that was found and of the written one */
 };
 
-/* Rows of a node by samples, where averages say another number. */
+/* What samples say of a node, where averages say another number. */
 struct order_counted {
     const struct fe_node *n;
-    double rows;
+    double rows; /* < 0: as averages have it */
+    const struct fe_table
+        *met; /* of a join by keys: so many rows of this side the other one leads to, before its own filters; or NULL */
+    double nmet;
 };
 
 #endif

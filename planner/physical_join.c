@@ -10,6 +10,7 @@
 #include "planner/physical_asof.h"
 #include "planner/physical_extremes.h"
 #include "planner/physical_loop.h"
+#include "planner/physical_order.h"
 #include "planner/physical_search.h"
 #include "planner/physical_tree.h"
 #include "planner/typed.h"
@@ -32,6 +33,7 @@ static bool exists_kind(enum fe_join_kind k)
 /* One order of the sides of a join, and what it costs. */
 struct sides {
     struct pl_join j;
+    const struct pl_node *rows; /* the probe side */
     int nprobe; /* conjuncts that read the probe side only */
     const struct fe_expr **probe_only;
     double build, key, fk, child, column, loop, search, band, near; /* ns of each way, < 0: not possible */
@@ -74,7 +76,8 @@ static const bool *null_equal_keys(const struct fe_node *n)
     return NULL;
 }
 
-static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, struct sides *s)
+static void set_sides(struct ctx *c, const struct fe_node *n, struct pl_node *const *inputs, bool swapped,
+                      struct sides *s)
 {
     bool right = n->u.join.kind == FE_RIGHT;
     *s = (struct sides){.j = {.kind = right ? FE_LEFT : n->u.join.kind,
@@ -91,6 +94,7 @@ static void set_sides(struct ctx *c, const struct fe_node *n, bool swapped, stru
                               .tjoin = n,
                               .tprobe = n->inputs[swapped],
                               .tbuild = n->inputs[!swapped]}};
+    s->rows = inputs[swapped];
     s->j.want = c->need[s->j.tprobe->id];
     split_residual(c, n, s);
 }
@@ -160,6 +164,7 @@ static int find_foreign_key(const struct pl_join *j, int *index)
 }
 
 /* ---- what each way costs ------------------------------------------------------------------------------ */
+/* By a CPU's rates on a GPU, too: how many rows a side has decides there as here, and the order of joins knows the rest. */
 
 static double scanned_rows(const struct fe_node *n)
 {
@@ -176,19 +181,38 @@ static double children(const struct ctx *c, const struct pl_join *j, int fk_inde
     return even + est_key(c, j->tprobe, j->pkeys[key]).heavy * (double)HD_MAX(0, fk->max_children);
 }
 
+/* The same for costs. Frequent keys that filters choose lead to more, as samples tell that were taken for the order of joins. */
+static double children_met(const struct ctx *c, const struct pl_join *j, int fk, int key)
+{
+    const double even = children(c, j, fk, key);
+    const struct est_node *e = &c->est[j->tjoin->id];
+    const double met = e->met == node_table(j->tbuild) ? e->nmet / HD_MAX(1, est_rows(c, j->tprobe)) : 0;
+    return met > even * pl_rates(c->opt.on_gpu)->sampled ? met : even;
+}
+
 static double cost_fk(const struct ctx *c, const struct pl_join *j, int fk, int key)
 {
     int columns = 1;
     for (int i = 0; i < j->tbuild->ncols; i++)
         columns += c->need[j->tbuild->id][i];
-    return pl_cost_foreign_key(children(c, j, fk, key), node_table(j->tbuild)->fks[fk].child_rows != NULL, columns,
-                               est_rows(c, j->tprobe));
+    return pl_cost_foreign_key(pl_rates(false), children_met(c, j, fk, key),
+                               node_table(j->tbuild)->fks[fk].child_rows != NULL, columns, est_rows(c, j->tprobe));
 }
 
 /* A left join keeps its rows only if nothing but the key decides about a match. */
 static bool left_is_plain(const struct pl_join *j)
 {
     return !j->tbuild->u.scan.filter && j->nrest + j->nbuild == 0 && j->nkeys == 1;
+}
+
+/* Keys that come in the order of a table which is sorted by them are found near each other. */
+static double cost_key(const struct ctx *c, const struct sides *s, int index, int key)
+{
+    const struct fe_table *t = node_table(s->j.tbuild);
+    double probe = est_rows(c, s->j.tprobe);
+    bool near = pl_column_is_sorted(t, t->keyidx[index].column) && pl_node_in_order(s->rows, s->j.pkeys[key]);
+    return near ? pl_cost_build(pl_rates(false), 0, 0, probe)
+                : pl_cost_key_index(pl_rates(false), (double)t->rows, probe);
 }
 
 static void price_key(const struct ctx *c, struct sides *s, int *index, int *key)
@@ -201,7 +225,7 @@ static void price_key(const struct ctx *c, struct sides *s, int *index, int *key
     else if (j->kind != FE_INNER && j->kind != FE_SEMI && !(j->kind == FE_LEFT && left_is_plain(j)))
         s->no_key = "not for this kind of join";
     else
-        s->key = pl_cost_key_index((double)node_table(j->tbuild)->rows, est_rows(c, j->tprobe));
+        s->key = cost_key(c, s, *index, *key);
 }
 
 static void price_fk(const struct ctx *c, struct sides *s, int *fk, int *key)
@@ -238,8 +262,9 @@ static void price_search(struct ctx *c, struct sides *s)
     s->band = s->search >= 0 && pl_band_column(j, s->found) >= 0 ? pl_price_band(c, j, s->found) : -1;
     s->merges = s->search >= 0 && j->strategy == FE_AUTO && pl_is_merge(c, j, s->found);
     if (s->merges)
-        s->build = pl_cost_hash_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
-                                      pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
+        s->build =
+            pl_cost_hash_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), est_rows(c, j->tprobe),
+                               pl_table_cached(est_rows(c, j->tbuild), c->opt.cached_bytes));
 }
 
 /* A warp of a GPU leaves rows out by what all of its own rows want: these must be near each other. */
@@ -340,7 +365,9 @@ static void price(struct ctx *c, struct sides *s)
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
     bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
-    s->build = j->strategy == FE_INDEX ? -1 : pl_cost_build(scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
+    s->build = j->strategy == FE_INDEX
+                   ? -1
+                   : pl_cost_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
     s->no_build = j->strategy == FE_INDEX ? "the plan asks for an index" : NULL;
     s->loop = pl_price_loop(c, j);
     price_key(c, s, &index, &ikey);
@@ -398,7 +425,7 @@ static void price(struct ctx *c, struct sides *s)
     }
     if (pl_looks_up(j->way) && j->nkeys)
         uncast_key(c, j);
-    s->best = best + pl_cost_scan(scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
+    s->best = best + pl_cost_scan(pl_rates(false), scanned_rows(j->tprobe)); /* counts where sides may be exchanged */
 }
 
 static int check_written_side(struct ctx *c, const struct fe_node *n, bool exchange)
@@ -435,17 +462,18 @@ static int check_search(struct ctx *c, const struct fe_node *n, const struct pl_
 }
 
 /* v[0]: sides as written, a right join's exchanged; v[1]: exchanged, if they may be. */
-static int choose_sides(struct ctx *c, const struct fe_node *n, struct sides *v, int *nv, int *taken)
+static int choose_sides(struct ctx *c, const struct fe_node *n, struct pl_node *const *sides, struct sides *v, int *nv,
+                        int *taken)
 {
     bool exchange = n->u.join.kind == FE_INNER && !n->u.join.single;
     bool asked = n->u.join.build == FE_SIDE_LEFT;
     *nv = 1;
     *taken = 0;
-    set_sides(c, n, n->u.join.kind == FE_RIGHT, &v[0]);
+    set_sides(c, n, sides, n->u.join.kind == FE_RIGHT, &v[0]);
     price(c, &v[0]);
     HD_TRY(check_written_side(c, n, exchange));
     if (exchange && n->u.join.build != FE_SIDE_RIGHT) {
-        set_sides(c, n, true, &v[1]);
+        set_sides(c, n, sides, true, &v[1]);
         price(c, &v[1]);
         bool loops = v[0].j.way == PL_WAY_ALL && v[1].j.way == PL_WAY_ALL; /* as written: the cost is the same */
         *nv = loops && !asked ? 1 : 2;
@@ -665,7 +693,7 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
         *out = pl_physical_asof(c, n, sides);
         return 0;
     }
-    HD_TRY(choose_sides(c, n, v, &nv, &taken));
+    HD_TRY(choose_sides(c, n, sides, v, &nv, &taken));
     struct sides *s = &v[taken];
     struct pl_join *j = &s->j;
     if (j->way == PL_WAY_ALL)

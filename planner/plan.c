@@ -82,7 +82,14 @@ static int facts(struct ctx *c)
     c->est = HD_NEWN(c->a, struct est_node, c->plan->nnodes + 1);
     for (int i = 0; i < c->counted.n; i++) {
         struct est_node *e = &c->est[c->counted.v[i].n->id];
-        e->rows = c->counted.v[i].rows;
+        const struct order_counted *x = &c->counted.v[i];
+        if (x->met) {
+            e->met = x->met;
+            e->nmet = x->nmet;
+        }
+        if (x->rows < 0)
+            continue;
+        e->rows = x->rows;
         e->has_rows = true;
     }
     return 0;

@@ -213,7 +213,7 @@ static void replace(const struct common *m, struct fe_node *n, const struct fe_n
         struct fe_node *filter = rw_node(&m->w, FE_FILTER_OP, n, 1, in, NULL);
         rw_set_columns(&m->w, filter, in);
         filter->u.filter.pred = all_of(m->c, &rest);
-        hd_vec_push(m->c->a, &m->c->counted, (struct order_counted){filter, rows});
+        hd_vec_push(m->c->a, &m->c->counted, (struct order_counted){.n = filter, .rows = rows});
         in = filter;
     }
     struct fe_expr **exprs = HD_NEWN(m->c->a, struct fe_expr *, n->ncols + 1);
@@ -223,7 +223,7 @@ static void replace(const struct common *m, struct fe_node *n, const struct fe_n
     project->ncols = n->ncols;
     project->cols = n->cols;
     project->u.project.exprs = exprs;
-    hd_vec_push(m->c->a, &m->c->counted, (struct order_counted){n, rows});
+    hd_vec_push(m->c->a, &m->c->counted, (struct order_counted){.n = n, .rows = rows});
     *n = *project;
 }
 

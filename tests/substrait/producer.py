@@ -24,8 +24,8 @@ def arrow_type(name):
 def context(tables):
     """A context with the tables of a Heddle catalog or schema (parsed JSON), without rows."""
     import pyarrow as pa
-    from datafusion import SessionContext
-    made = SessionContext()
+    from datafusion import SessionConfig, SessionContext
+    made = SessionContext(SessionConfig().set("datafusion.sql_parser.parse_float_as_decimal", "true"))  # as in SQL, and as con.sql does
     for table in tables:
         schema = pa.schema([pa.field(c["name"], arrow_type(c["type"]), nullable=c.get("nullable", False))
                             for c in table["columns"]])

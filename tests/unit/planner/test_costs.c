@@ -11,11 +11,14 @@
 static void an_index_wins_for_few_probes(void **state)
 {
     (void)state;
-    assert_true(pl_cost_key_index(1e6, 1e3) < pl_cost_build(1e6, 1e6, 1e3));
-    assert_true(pl_cost_key_index(1e6, 1e6) > pl_cost_build(1e5, 1e5, 1e6));
-    assert_true(pl_cost_key_index(1e3, 10) < pl_cost_key_index(1e6, 10)); /* small tables stay in the cache */
-    assert_true(pl_cost_foreign_key(4, false, 3, 10) < pl_cost_foreign_key(4, true, 3, 10));
-    assert_true(pl_cost_foreign_key(4, true, 3, 10) < pl_cost_foreign_key(4, true, 5, 10));
+    for (int gpu = 0; gpu < 2; gpu++) {
+        const struct pl_rates *r = pl_rates(gpu);
+        assert_true(pl_cost_key_index(r, 1e6, 1e3) < pl_cost_build(r, 1e6, 1e6, 1e3));
+        assert_true(pl_cost_key_index(r, 1e6, 1e6) > pl_cost_build(r, 1e5, 1e5, 1e6));
+        assert_true(pl_cost_key_index(r, 1e3, 10) < pl_cost_key_index(r, 1e6, 10)); /* small tables stay in the cache */
+        assert_true(pl_cost_foreign_key(r, 4, false, 3, 10) < pl_cost_foreign_key(r, 4, true, 3, 10));
+        assert_true(pl_cost_foreign_key(r, 4, true, 3, 10) < pl_cost_foreign_key(r, 4, true, 5, 10));
+    }
 }
 
 static void sides_are_exchanged_for_a_tenth(void **state)
