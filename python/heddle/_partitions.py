@@ -7,12 +7,13 @@ import os
 import pathlib
 import re
 import tempfile
+import zlib
 from typing import Iterable, Mapping, Sequence
 
 from ._connection import Connection, connect
-from ._errors import CorruptError, IoError, ResourceError
+from ._errors import CorruptError, Error, IoError, ResourceError
 
-Catalog = tuple[bytes, bytes]  # catalog.json, catalog.sum
+Catalog = tuple[bytes, bytes]  # catalog.json, compressed, and catalog.sum
 
 
 def folder(number: int) -> str:
@@ -32,7 +33,8 @@ def look(path: str) -> dict[int, Catalog]:
         number = re.fullmatch(r"partition-(0|[1-9]\d*)", name)
         inside = pathlib.Path(path, name)
         if number and (inside / "catalog.json").exists():
-            found[int(number[1])] = (inside / "catalog.json").read_bytes(), (inside / "catalog.sum").read_bytes()
+            text = zlib.compress((inside / "catalog.json").read_bytes(), 9)  # small arguments go to an actor with its start
+            found[int(number[1])] = text, (inside / "catalog.sum").read_bytes()
     return found
 
 
@@ -47,7 +49,7 @@ def gather(places: Sequence[tuple[str, Mapping[int, Catalog]]]) -> dict[int, Cat
     names = ", ".join(name for name, _ in places)
     if not all_:
         raise IoError("no database, and no partition of one", names)
-    of = json.loads(next(iter(all_.values()))[0]).get("partition", {}).get("of", 0)
+    of = json.loads(zlib.decompress(next(iter(all_.values()))[0])).get("partition", {}).get("of", 0)
     missing = [k for k in range(of) if k not in all_]
     if missing:
         raise IoError(f"of {of} partitions these are nowhere: {', '.join(map(str, missing))}", names)
@@ -65,9 +67,12 @@ def connect_to(path: str, catalogs: Mapping[int, Catalog], **options) -> Connect
                 inside.symlink_to(pathlib.Path(path, folder(number)).resolve())
                 continue
             inside.mkdir()
-            (inside / "catalog.json").write_bytes(text)
+            (inside / "catalog.json").write_bytes(zlib.decompress(text))
             (inside / "catalog.sum").write_bytes(checksum)
-        return connect(scratch, partial=True, **options)
+        try:
+            return connect(scratch, partial=True, **options)
+        except Error as e:
+            raise type(e)(e.message, e.path.removeprefix(scratch + os.sep), e.detail) from None
 
 
 def assign(holders: Sequence[Iterable[int]], count: int, names: Sequence[str], lost: Sequence[tuple[str, Iterable[int]]]) -> list[int]:

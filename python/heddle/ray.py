@@ -102,7 +102,7 @@ class _Place:
     share: int         # workers on the node
     options: dict      # of its connection
     partitions: frozenset[int] = frozenset()
-    catalogs: Any = None  # of all partitions, in the object store; None: the database is whole
+    catalogs: dict | None = None  # of all partitions; None: the database is whole
 
     @property
     def name(self) -> str:
@@ -266,7 +266,8 @@ def _look(places: list[_Place]) -> list[_Place]:
     """The places at which there are partitions."""
     look = ray.remote(num_cpus=0)(partitions.look)
     found = ray.get([look.options(scheduling_strategy=_affinity(s.node)).remote(s.options["path"]) for s in places])
-    catalogs = ray.put(partitions.gather([(s.name, f) for s, f in zip(places, found)]))
+    catalogs = partitions.gather([(s.name, f) for s, f in zip(places, found)])
+    partitions.connect_to(os.devnull, catalogs, threads=1, backend="cpu").close()  # they belong together
     return [dataclasses.replace(s, partitions=frozenset(f), catalogs=catalogs) for s, f in zip(places, found) if f]
 
 
