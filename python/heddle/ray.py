@@ -141,7 +141,8 @@ class Cluster:
 
     def __init__(self, path: str | os.PathLike | Sequence[str | os.PathLike], *, workers: int = 0, address: str | None = None,
                  threads: int = 0, backend: str | None = None, memory_limit: int = 0):
-        paths = [os.path.abspath(p) for p in ([path] if isinstance(path, (str, os.PathLike)) else path)]
+        one = isinstance(path, (str, os.PathLike))
+        paths = [os.path.abspath(p) for p in ([path] if one else path)]
         if workers < 0 or not paths:
             raise UserError(f"workers: expected 1 or more, or 0 for one on each node, not {workers}" if paths else
                             "path: the list is empty")
@@ -157,7 +158,7 @@ class Cluster:
         options = {"backend": backend, "memory_limit": memory_limit, **({"threads": threads} if threads else {})}
         try:
             nodes = _nodes()
-            self._places = _make_places(paths, nodes, workers or max(len(paths), len(nodes)), options)
+            self._places = _make_places(paths, nodes, workers or len(nodes if one else paths), options)
             if not whole:
                 self._places = _look(self._places)
             self._assign()
@@ -403,7 +404,7 @@ def _place_command(options):
 def _run_command(options):
     from . import __main__ as command
     params = dict(command._split(p, "NAME=VALUE") for p in options.param)
-    with Cluster(options.db, workers=options.nodes, address=options.address, threads=options.threads,
+    with Cluster(options.db[0] if len(options.db) == 1 else options.db, workers=options.nodes, address=options.address, threads=options.threads,
                  backend=options.backend) as cluster:
         result = cluster.run(options.plan, params, progress=None)
         command.write(result, options.format, options.rows)
