@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "graph/gen_graph.h"
 #include "tpch/gen_core.h"
 #include "tpch/gen_db.h"
+#include "tools/gen_share.h"
 #include "tpch/gen_tbl.h"
 
 /* cause: Heddle's own error if it was the database that refused. */
@@ -93,7 +95,27 @@ static bool is_there(heddle_context *context, const char *path, const struct tg_
     return same;
 }
 
-/* Each is a step: one that is there already is left as it is. */
+/* A step: if it is there already it is left as it is. What it has in common with the first other one that is there takes its space
+ * once. */
+static int write_partition(heddle_context *context, const char *out, const struct tg_gen *g,
+                           const struct tg_db_options *o, struct cli_error *err)
+{
+    char *path = cli_format("%s/partition-%d", out, o->partition);
+    bool there = is_there(context, path, g, o);
+    int rc = there ? 0 : write_one(context, path, g, o, err), first = 0;
+    for (; first < o->partitions && rc == 0 && !there; first++) {
+        char *other = cli_format("%s/partition-%d", out, first);
+        bool found = first != o->partition && access(other, F_OK) == 0;
+        if (found)
+            gen_share_files(other, path);
+        free(other);
+        if (found)
+            break;
+    }
+    free(path);
+    return rc;
+}
+
 static int write_partitions(const struct cli_args *a, heddle_context *context, const struct tg_gen *g,
                             struct tg_db_options *o, struct cli_error *err)
 {
@@ -103,13 +125,14 @@ static int write_partitions(const struct cli_args *a, heddle_context *context, c
     o->partitions = (int)cli_count(a, CLI_PARTITIONS, 0);
     if (mkdir(out, 0777) != 0 && errno != EEXIST)
         return cli_fail(err, CLI_FAILED, out, "cannot create directory: %s", strerror(errno));
-    int rc = 0;
+    char *catalog = cli_format("%s/catalog.json", out);
+    int rc = access(catalog, F_OK) == 0
+                 ? cli_fail(err, CLI_BAD_INPUT, out, "exists already and is a database, not a directory of partitions")
+                 : 0;
+    free(catalog);
     for (int k = first; k < (one ? first + 1 : o->partitions) && rc == 0; k++) {
-        char *path = cli_format("%s/partition-%d", out, k);
         o->partition = k;
-        if (!is_there(context, path, g, o))
-            rc = write_one(context, path, g, o, err);
-        free(path);
+        rc = write_partition(context, out, g, o, err);
     }
     return rc;
 }

@@ -50,7 +50,13 @@ def gen(home):
     assert {t["name"]: t["cut_by"] for t in parts[0]["tables"] if "cut_by" in t} == {"orders": "o_orderkey", "lineitem": "l_orderkey"}
     for k in range(3):
         call("check", db / f"partition-{k}")
+    files = {f.name: len({(db / f"partition-{k}" / f.name).stat().st_ino for k in range(3)}) for f in (db / "partition-0").iterdir()}
+    assert files["part.p_name.data"] == files["customer.c_nationkey.fk0_offsets"] == 1, files  # they take their space once
+    assert files["orders.o_orderkey.data"] == files["orders.o_custkey.fk0_offsets"] == files["catalog.json"] == 3, files
+    assert not [f for f in files if f.endswith(".link")], files
     call(*tpch[:3], "0.02", *tpch[4:], fails="partition-0: exists already and is not an empty directory")
+    call("gen", "tpch", "--sf", "0.01", "--partitions", 2, "--out", db / "partition-1",
+         fails="exists already and is a database, not a directory of partitions")
     call(*tpch, "--partition", 3, fails="--partition: expected a number below that of --partitions")
     call(*tpch, "--segment-rows", 7, fails="--segment-rows")
     call("gen", "graph", "--vertices", 99, "--edges", 99, "--partitions", 2, "--out", home / "g", fails="--partitions")

@@ -410,7 +410,7 @@ static void bad_schemas_are_refused(void **state)
         {"{\"tables\":[{\"name\":\"t\"," COLUMN "},{\"name\":\"t\"," COLUMN "}]}", "$.tables",
          "two tables are called \"t\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"extra\":1}]}", "$.tables[0]",
-         "unknown key \"extra\"; expected one of: name, rows, columns, primary_key, "
+         "unknown key \"extra\"; expected one of: name, rows, cut_by, columns, primary_key, "
          "foreign_keys, format"},
         {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"decimal(3,4)\"}"
          "]}]"
