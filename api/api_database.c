@@ -126,23 +126,6 @@ int api_snapshot_find(const struct api_snapshot *s, const char *name)
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-static int read_catalog(heddle_database *db, const char *path, struct hd_err *err)
-{
-    char *text;
-    int rc;
-    HD_TRY(rt_store_read_catalog(path, &text, err));
-    HD_GUARDED(rc, NULL, err, fe_catalog_read(&db->arena, text, path, &db->doc, err));
-    free(text);
-    return rc;
-}
-
-static int open_directory(heddle_database *db, const char *path, bool trust, struct hd_err *err)
-{
-    struct rt_open_mode mode = {.trust = trust, .copy = db->context->no_mmap};
-    HD_TRY(read_catalog(db, path, err));
-    return rt_store_open(path, db->doc, mode, &db->store, err);
-}
-
 static int first_snapshot(heddle_database *db, struct hd_err *err)
 {
     int n = db->doc ? db->doc->cat.ntables : 0;
@@ -156,7 +139,7 @@ static int first_snapshot(heddle_database *db, struct hd_err *err)
     return db->now ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
 }
 
-int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err)
+int api_database_open(heddle_context *c, const char *path, int flags, heddle_database **out, struct hd_err *err)
 {
     heddle_database *db = calloc(1, sizeof *db);
     if (!db)
@@ -164,7 +147,7 @@ int api_database_open(heddle_context *c, const char *path, bool trust, heddle_da
     db->context = c;
     hd_arena_init(&db->arena);
     pthread_mutex_init(&db->mutex, NULL);
-    int rc = path ? open_directory(db, path, trust, err) : 0;
+    int rc = path ? api_database_read(db, path, flags, err) : 0;
     if (rc == 0)
         rc = first_snapshot(db, err);
     if (rc == 0)
@@ -174,13 +157,13 @@ int api_database_open(heddle_context *c, const char *path, bool trust, heddle_da
     return rc;
 }
 
-int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out, heddle_error **err)
+int heddle_database_open(heddle_context *c, const char *path, int flags, heddle_database **out, heddle_error **err)
 {
     struct hd_err e;
     API_NEED(c, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_finish(api_database_open(c, path, trust != 0, out, &e), &e, err);
+    return api_finish(api_database_open(c, path, flags, out, &e), &e, err);
 }
 
 void heddle_database_free(heddle_database *db)

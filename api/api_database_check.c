@@ -17,7 +17,7 @@ static int check_database(heddle_context *c, const char *path, struct rt_progres
 {
     heddle_database *db;
     *report = NULL;
-    HD_TRY(api_database_open(c, path, true, &db, err));
+    HD_TRY(api_database_open(c, path, HEDDLE_OPEN_TRUST, &db, err));
     int rc = check(db, progress, path, report, err);
     heddle_database_free(db);
     return rc;

@@ -100,7 +100,9 @@ struct api_snapshot *api_database_snapshot(heddle_database *db); /* one more ref
 void api_snapshot_release(struct api_snapshot *s); /* NULL is fine */
 
 /* For the files of api_database*.c. */
-int api_database_open(heddle_context *c, const char *path, bool trust, heddle_database **out, struct hd_err *err);
+int api_database_open(heddle_context *c, const char *path, int flags, heddle_database **out, struct hd_err *err);
+/* The catalog and store of a directory: of a database in one, or of one in partitions. */
+int api_database_read(heddle_database *db, const char *path, int flags, struct hd_err *err);
 /* facts: HEDDLE_FACTS_*. The stream is released in any case. */
 int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, int facts,
                           bool replace, struct hd_err *err);

@@ -178,6 +178,9 @@ static int copy_options(struct heddle_statement *s, const heddle_statement_optio
     s->profile = o.profile != 0;
     s->no_cache = o.no_cache != 0;
     s->automatic.deterministic = o.deterministic != 0;
+    if (o.segment < 0 || o.segment > FE_MAX_SEGMENTS)
+        return HD_FAIL(err, USER, NULL, "segment: expected 0 to %d, found %d", FE_MAX_SEGMENTS, o.segment);
+    s->segment = o.segment;
     return choose_tier(s, o.tier ? o.tier : secure_getenv("HEDDLE_TIER"), err);
 }
 
@@ -230,13 +233,29 @@ static int read_bytes(struct heddle_statement *s, struct plan_bytes p, struct fe
                  : fe_plan_read(&s->arena, p.bytes, cat, plan, err);
 }
 
-/* The tables are those of the database now. */
+/* The tables are those of the database now; of some the segment that is asked for. */
+static int use_tables(struct heddle_statement *s, struct hd_err *err)
+{
+    s->tables = api_database_snapshot(s->db);
+    if (!s->segment)
+        return 0;
+    struct api_snapshot *whole = s->tables;
+    int most = 0;
+    for (int i = 0; i < whole->cat.ntables; i++)
+        most = HD_MAX(most, whole->cat.tables[i]->nsegments);
+    if (s->segment > most)
+        return HD_FAIL(err, USER, NULL, "segment %d: tables have %d segments", s->segment, most);
+    s->tables = api_snapshot_segment(whole, s->segment - 1);
+    api_snapshot_release(whole);
+    return s->tables ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory");
+}
+
 static int read_plan(struct heddle_statement *s, struct plan_bytes p, struct hd_err *err)
 {
     int rc;
     struct fe_plan *plan = NULL;
     double start = api_now_ms();
-    s->tables = api_database_snapshot(s->db);
+    HD_TRY(use_tables(s, err));
     HD_GUARDED(rc, &s->cancel.flag, err, read_bytes(s, p, &plan, err));
     s->read_ms += api_now_ms() - start;
     if (rc == 0) {

@@ -136,6 +136,7 @@ struct heddle_statement {
     bool slices; /* a GPU of its own */
     double state_bytes; /* part: that its states can take; 0: enough */
     struct api_spread *spread; /* over several GPUs, passes or segments (api_spread.h); NULL: not, or not decided yet */
+    int segment; /* 1 + which one alone the plan reads of tables that have some; 0: all */
     int segments; /* of tables that the plan reads; 0: they are in one piece */
     uint64_t memory_limit;
     bool profile, no_cache;

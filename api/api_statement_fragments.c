@@ -40,7 +40,8 @@ static int cut(struct hd_arena *a, const struct heddle_statement *s, int workers
                struct hd_err *err)
 {
     struct cJSON *document;
-    HD_TRY(api_statement_cut(a, s, &(struct api_cut){.workers = workers}, &document, err));
+    const struct api_cut how = {.workers = workers ? workers : HD_MAX(s->segments, 1), .segments = !workers};
+    HD_TRY(api_statement_cut(a, s, &how, &document, err));
     return fe_print_json(document, text, err);
 }
 
@@ -49,8 +50,9 @@ static int plan_fragments(struct heddle_statement *s, int workers, struct hd_str
     struct hd_arena a;
     int rc;
     HD_TRY(api_statement_ready(s, err));
-    if (workers < 1 || workers > WORKERS_MAX)
-        return HD_FAIL(err, USER, NULL, "workers: expected 1 to %d, found %d", WORKERS_MAX, workers);
+    if (workers < 0 || workers > WORKERS_MAX)
+        return HD_FAIL(err, USER, NULL, "workers: expected 1 to %d, or 0 for one a segment, found %d", WORKERS_MAX,
+                       workers);
     HD_TRY(api_statement_learn(s, err));
     hd_arena_init(&a);
     HD_GUARDED(rc, &s->cancel.flag, err, cut(&a, s, workers, text, err));

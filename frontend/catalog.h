@@ -134,7 +134,8 @@ struct fe_table {
     int64_t rows;
     int nsegments; /* 0: it is in one piece */
     struct fe_table **segments;
-    int cut; /* of a table of segments, and of each: the column that it is cut by; -1: by the number of rows */
+    int cut; /* of a table of segments, of each, and of a divided one: the column that it is cut by; -1: by the number of rows */
+    bool divided; /* it is in one piece, and the database's other partitions have more rows of it */
     struct fe_table *whole; /* of a segment: its table; NULL: it is none */
     int64_t first_row; /* of a segment: in that table */
     int device; /* 1 + number of the GPU in whose memory the columns' addresses are; 0: the host's */
@@ -155,6 +156,13 @@ struct fe_table_part {
     const struct fe_table *table;
     enum fe_part_kind { FE_PART_COLUMN, FE_PART_ZONES, FE_PART_KEYIDX, FE_PART_FK } kind;
     int number; /* of the column (whose zones are a part of their own), key index or foreign key */
+};
+
+/* A directory may be one of several partitions of a database: it has some rows of the tables that are divided, all of the others, and
+ * no table of segments. */
+struct fe_partition {
+    int number; /* from 0 */
+    int of; /* so many; 0: it is none */
 };
 
 struct fe_catalog {
@@ -202,6 +210,7 @@ struct fe_file {
 struct fe_catalog_doc {
     struct fe_catalog cat; /* addresses NULL, file indexes below */
     struct fe_catalog stored; /* of `cat`, in its order, the tables in one piece, and the segments of the others */
+    struct fe_partition partition;
     int nfiles;
     struct fe_file *files;
     /* Of `stored`, [t][c].{data,validity,base,bytes,dict_offsets,dict_bytes,zones}, keyidx and fks parts:
@@ -220,6 +229,15 @@ int fe_catalog_read(struct hd_arena *a, const char *json, const char *path, stru
  * fe_catalog_read knows them from the segments. */
 char *fe_catalog_write(const struct fe_catalog_doc *doc, bool wholes);
 
+/* The partitions of a database as one, in which divided tables have segments, number k in partition k: all n of them, in their
+ * order. Tables that are not divided are those of partition `home`, and of the others it is compared that they are alike. Files
+ * are named from the directory `dir` of all, in which partition k is fe_partition_name. The docs' tables become those of the
+ * result. CORRUPT if they do not belong together. */
+int fe_catalog_join(struct hd_arena *a, const char *dir, struct fe_catalog_doc *const *docs, int n, int home,
+                    struct fe_catalog_doc **out, struct hd_err *err);
+/* "partition-K" */
+const char *fe_partition_name(struct hd_arena *a, int number);
+
 /* The schema JSON of heddle_writer_open (include/heddle.h). */
 struct fe_text_format {
     char delimiter, quote; /* quote 0: none */
@@ -234,6 +252,7 @@ struct fe_schema_table {
 };
 struct fe_schema {
     int64_t segment_rows; /* a table of more is cut into segments of so many at most */
+    struct fe_partition partition;
     int ntables;
     struct fe_schema_table *tables;
 };

@@ -16,6 +16,13 @@ int fe_read_column_head(const struct fe_json *v, bool declared, struct fe_table_
 int fe_check_column_names(const struct fe_json *columns, const struct fe_table *t);
 int fe_check_table_names(const struct fe_json *tables, int n, const struct fe_table *(*get)(const void *, int),
                          const void *set);
+/* "partition": optional {"number", "of"}. */
+int fe_read_partition(const struct fe_json *v, struct fe_partition *out);
+/* "cut_by" of a table in one piece, by which it is divided among partitions: the name of a column, or null. */
+int fe_read_divided(const struct fe_json *table, const struct fe_partition *of, struct fe_table *t);
+/* Columns and primary keys, or foreign keys, are declared alike. */
+bool fe_same_declaration(const struct fe_table *a, const struct fe_table *b);
+bool fe_same_keys(const struct fe_table *a, const struct fe_table *b);
 /* "primary_key": optional list of column names. */
 int fe_read_primary_key(const struct fe_json *table, struct fe_table *t);
 /* "foreign_keys": optional; find gives the table of a name or NULL. The elements are checked

@@ -489,7 +489,7 @@ static int read_stored(const struct fe_json *v, int k, const char *name, struct 
     return read_key_indexes(v, t, l, &doc->keyidx_files[k]);
 }
 
-static bool same_declaration(const struct fe_table *a, const struct fe_table *b)
+bool fe_same_declaration(const struct fe_table *a, const struct fe_table *b)
 {
     bool same = a->ncols == b->ncols && a->npk == b->npk;
     for (int c = 0; c < a->ncols && same; c++)
@@ -546,7 +546,7 @@ static int read_segments(const struct fe_json *v, struct fe_json *list, struct f
         HD_TRY(fe_json_object(&m, "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes", "foreign_keys",
                               NULL));
         HD_TRY(read_stored(&m, stored + m.index, t->name, l));
-        if (!same_declaration(t->segments[0], s))
+        if (!fe_same_declaration(t->segments[0], s))
             return fe_json_fail(&m, "columns or keys are not declared as those of the first segment");
         s->whole = t;
         s->first_row = t->rows;
@@ -558,16 +558,31 @@ static int read_segments(const struct fe_json *v, struct fe_json *list, struct f
     return read_cut(v, t);
 }
 
+/* Other partitions have other values of the column. */
+static int check_divided(const struct fe_json *v, const struct fe_table *t)
+{
+    if (!t->divided || t->cut < 0 || !t->rows)
+        return 0;
+    const struct fe_table_column *c = &t->cols[t->cut];
+    if (c->storage == FE_STORE_INT && c->facts.sorted && c->facts.has_range)
+        return 0;
+    return fe_json_fail(v, "column \"%.60s\", by which the table is cut, is not known to ascend", c->name);
+}
+
 static int read_table(const struct fe_json *v, struct fe_table *t, int stored, struct file_list *l)
 {
     struct fe_json m, list;
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->name));
     if (!fe_json_get(v, "segments", &list)) {
-        HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "primary_key_sorted", "key_indexes",
-                              "foreign_keys", NULL));
-        return read_stored(v, stored, t->name, l);
+        HD_TRY(fe_json_object(v, "name", "rows", "cut_by", "columns", "primary_key", "primary_key_sorted",
+                              "key_indexes", "foreign_keys", NULL));
+        HD_TRY(read_stored(v, stored, t->name, l));
+        HD_TRY(fe_read_divided(v, &l->doc->partition, t));
+        return check_divided(v, t);
     }
+    if (l->doc->partition.of)
+        return fe_json_fail(&list, "the tables of a partition have no segments");
     HD_TRY(fe_json_object(v, "name", "rows", "cut_by", "segments", NULL));
     HD_TRY(fe_json_need(v, "rows", &m));
     HD_TRY(fe_json_int(&m, 0, FE_MAX_ROWS, &t->rows));
@@ -590,7 +605,7 @@ static int read_foreign_keys(const struct fe_json *v, int k, struct file_list *l
     return 0;
 }
 
-static bool same_keys(const struct fe_table *a, const struct fe_table *b)
+bool fe_same_keys(const struct fe_table *a, const struct fe_table *b)
 {
     bool same = a->nfks == b->nfks;
     for (int k = 0; k < a->nfks && same; k++) {
@@ -610,7 +625,7 @@ static int read_all_keys(const struct fe_json *v, struct fe_table *t, int stored
     fe_json_get(v, "segments", &list);
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m)) {
         HD_TRY(read_foreign_keys(&m, stored + m.index, l));
-        if (!same_keys(t->segments[0], t->segments[m.index]))
+        if (!fe_same_keys(t->segments[0], t->segments[m.index]))
             return fe_json_fail(&m, "foreign keys are not declared as those of the first segment");
     }
     fe_segments_join(v->r->arena, t);
@@ -670,12 +685,13 @@ static int read_catalog(const struct fe_json *v, struct fe_catalog_doc *doc)
     struct file_list l = {doc, 0};
     struct fe_json list, m;
     int64_t version;
-    HD_TRY(fe_json_object(v, "heddle_catalog", "tables", NULL));
+    HD_TRY(fe_json_object(v, "heddle_catalog", "partition", "tables", NULL));
     HD_TRY(fe_json_need(v, "heddle_catalog", &m));
     HD_TRY(fe_json_int(&m, INT64_MIN, INT64_MAX, &version));
     if (version != FE_CATALOG_VERSION)
         return fe_json_fail(&m, "expected catalog format version %d, found %lld", FE_CATALOG_VERSION,
                             (long long)version);
+    HD_TRY(fe_read_partition(v, &doc->partition));
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &doc->cat.ntables));
     HD_TRY(read_tables(&list, doc, &l));
     return check_file_names(v, doc);

@@ -231,6 +231,13 @@ static void put_table(struct writer *w, const struct fe_table *t, int *stored)
     hd_strbuf_adds(&w->b, "    {");
     put_name(w, "name", t->name);
     put_int(w, "rows", t->rows);
+    if (t->divided) {
+        hd_strbuf_adds(&w->b, ", \"cut_by\": ");
+        if (t->cut >= 0)
+            put_text(w, t->cols[t->cut].name);
+        else
+            hd_strbuf_adds(&w->b, "null");
+    }
     if (!t->nsegments) {
         put_stored(w, (*stored)++, t);
         return;
@@ -254,7 +261,10 @@ char *fe_catalog_write(const struct fe_catalog_doc *doc, bool wholes)
 {
     struct writer w = {.doc = doc, .wholes = wholes};
     hd_strbuf_init(&w.b);
-    hd_strbuf_addf(&w.b, "{\"heddle_catalog\": %d,\n  \"tables\": [", FE_CATALOG_VERSION);
+    hd_strbuf_addf(&w.b, "{\"heddle_catalog\": %d,", FE_CATALOG_VERSION);
+    if (doc->partition.of)
+        hd_strbuf_addf(&w.b, " \"partition\": {\"number\": %d, \"of\": %d},", doc->partition.number, doc->partition.of);
+    hd_strbuf_adds(&w.b, "\n  \"tables\": [");
     int stored = 0;
     for (int k = 0; k < doc->cat.ntables; k++) {
         next_line(&w, k);

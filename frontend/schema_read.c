@@ -170,6 +170,66 @@ int fe_read_foreign_keys(const struct fe_json *table, struct fe_table *t,
     return 0;
 }
 
+/* ---- partitions ------------------------------------------------------------------------ */
+
+int fe_read_partition(const struct fe_json *v, struct fe_partition *out)
+{
+    struct fe_json m;
+    int64_t number = 0, of = 0;
+    if (!fe_json_get(v, "partition", &m))
+        return 0;
+    HD_TRY(fe_json_object(&m, "number", "of", NULL));
+    HD_TRY(fe_json_opt_int(&m, "of", 1, FE_MAX_SEGMENTS, &of));
+    HD_TRY(fe_json_opt_int(&m, "number", 0, HD_MAX(of, 1) - 1, &number));
+    if (!of)
+        return fe_json_fail(&m, "expected \"number\" and \"of\"");
+    *out = (struct fe_partition){(int)number, (int)of};
+    return 0;
+}
+
+int fe_read_divided(const struct fe_json *table, const struct fe_partition *of, struct fe_table *t)
+{
+    struct fe_json m;
+    const char *name;
+    t->cut = -1;
+    if (!fe_json_get(table, "cut_by", &m))
+        return 0;
+    if (!of->of)
+        return fe_json_fail(&m, "only a table of segments, or of a partition, is cut");
+    t->divided = true;
+    if (fe_json_kind(&m) == FE_JSON_NULL)
+        return 0;
+    HD_TRY(fe_json_string(&m, &name));
+    t->cut = fe_table_find_column(t, name);
+    return t->cut < 0 ? no_column(&m, t, name) : 0;
+}
+
+static bool has_column(const int *columns, int n, int column)
+{
+    for (int i = 0; i < n; i++)
+        if (columns[i] == column)
+            return true;
+    return false;
+}
+
+/* A partition sees its own rows alone: of keys it can know what all have with the values of one range. */
+static int check_divided(const struct fe_json *v, const struct fe_table *t)
+{
+    for (int k = 0; k < t->nfks && !t->divided; k++)
+        if (t->fks[k].parent->divided)
+            return fe_json_fail(v, "a foreign key leads to table \"%.60s\", which is divided, and this one is not",
+                                t->fks[k].parent->name);
+    if (!t->divided)
+        return 0;
+    if (t->cut < 0 || t->cols[t->cut].nullable ||
+        (!hd_type_is_int(t->cols[t->cut].type) && t->cols[t->cut].type.kind != HD_DATE))
+        return fe_json_fail(v, "\"cut_by\": expected a column of ints or dates that is never NULL");
+    if (t->npk && !has_column(t->pk, t->npk, t->cut))
+        return fe_json_fail(v, "the primary key has not the column \"%.60s\", by which the table is cut",
+                            t->cols[t->cut].name);
+    return 0;
+}
+
 /* ---- text format ---------------------------------------------------------------------- */
 
 static int read_byte(const struct fe_json *v, const char *key, bool optional, char *out)
@@ -247,10 +307,10 @@ static int read_columns(const struct fe_json *v, bool pack, struct fe_table *t)
 }
 
 static int read_table(const struct fe_json *v, const struct fe_text_format *common, bool pack,
-                      struct fe_schema_table *t)
+                      const struct fe_partition *partition, struct fe_schema_table *t)
 {
     struct fe_json m;
-    HD_TRY(fe_json_object(v, "name", "rows", "columns", "primary_key", "foreign_keys", "format", NULL));
+    HD_TRY(fe_json_object(v, "name", "rows", "cut_by", "columns", "primary_key", "foreign_keys", "format", NULL));
     HD_TRY(fe_json_need(v, "name", &m));
     HD_TRY(fe_json_name(&m, &t->table.name));
     t->path = fe_json_path(v);
@@ -259,6 +319,7 @@ static int read_table(const struct fe_json *v, const struct fe_text_format *comm
     t->format = *common;
     HD_TRY(read_format(v, &t->format));
     HD_TRY(read_columns(v, pack, &t->table));
+    HD_TRY(fe_read_divided(v, partition, &t->table));
     return fe_read_primary_key(v, &t->table);
 }
 
@@ -268,6 +329,8 @@ static int read_all_foreign_keys(const struct fe_json *tables, struct fe_schema 
     struct fe_json m;
     for (bool more = fe_json_first(tables, &m); more; more = fe_json_next(&m))
         HD_TRY(fe_read_foreign_keys(&m, &s->tables[m.index].table, find_table, s, false));
+    for (bool more = fe_json_first(tables, &m); more; more = fe_json_next(&m))
+        HD_TRY(check_divided(&m, &s->tables[m.index].table));
     return 0;
 }
 
@@ -278,15 +341,16 @@ static int read_schema(const struct fe_json *v, struct fe_schema *s)
     struct fe_json list, m;
     bool pack = false;
     int n;
-    HD_TRY(fe_json_object(v, "tables", "format", "packed", "segment_rows", NULL));
+    HD_TRY(fe_json_object(v, "tables", "format", "packed", "segment_rows", "partition", NULL));
     HD_TRY(fe_json_opt_bool(v, "packed", &pack));
     s->segment_rows = FE_TABLE_MAX_ROWS;
     HD_TRY(fe_json_opt_int(v, "segment_rows", 1, FE_TABLE_MAX_ROWS, &s->segment_rows));
+    HD_TRY(fe_read_partition(v, &s->partition));
     HD_TRY(read_format(v, &format));
     HD_TRY(fe_read_list(v, "tables", FE_MAX_TABLES, &list, &n));
     s->tables = HD_NEWN(v->r->arena, struct fe_schema_table, n);
     for (bool more = fe_json_first(&list, &m); more; more = fe_json_next(&m))
-        HD_TRY(read_table(&m, &format, pack, &s->tables[s->ntables++]));
+        HD_TRY(read_table(&m, &format, pack, &s->partition, &s->tables[s->ntables++]));
     HD_TRY(fe_check_table_names(&list, n, get_table, s));
     return read_all_foreign_keys(&list, s);
 }

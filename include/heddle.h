@@ -204,12 +204,18 @@ HEDDLE_API int heddle_context_warm(heddle_context *c, const char *arch, char **j
 
 /* ---- Databases ------------------------------------------------------------------------- */
 typedef struct heddle_database heddle_database;
-/* Opens a database directory read-only (memory-mapped, or see heddle_options.no_mmap). path may be
- * NULL: an empty database that only holds registered tables. At first use a file's checksum is
- * verified, and that its content leads nowhere outside of the database. trust: neither; a query on a
- * damaged database may then return anything, or crash the process. A file that is cut while it is
- * mapped raises SIGBUS in whoever reads it, which no_mmap avoids. */
-HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int trust, heddle_database **out,
+/* Opens a database directory read-only (memory-mapped, or see heddle_options.no_mmap), or the partitions of a database in
+ * the directories path/partition-K, K from 0, as one (docs/storage.md). path may be NULL: an empty database that only holds
+ * registered tables. At first use a file's checksum is verified, and that its content leads nowhere outside of the database.
+ * flags: 0, or HEDDLE_OPEN_* added up. A file that is cut while it is mapped raises SIGBUS in whoever reads it, which no_mmap
+ * avoids. */
+#define HEDDLE_OPEN_TRUST \
+    1 /* nothing is verified: a query on a damaged database may return anything, or crash the process */
+#define HEDDLE_OPEN_PARTIAL \
+    2 /* of a partition there may be catalog.json and catalog.sum alone: plans over the whole can be cut
+                                 (heddle_plan_fragments), and plans over partitions that are there run
+                                 (heddle_statement_options.segment); what reads another fails */
+HEDDLE_API int heddle_database_open(heddle_context *c, const char *path, int flags, heddle_database **out,
                                     heddle_error **err);
 HEDDLE_API void heddle_database_free(heddle_database *db);
 /* The catalog as JSON (tables, columns, types, facts, indexes; of a table of segments what they come to, and `segments`). */
@@ -316,6 +322,8 @@ typedef struct heddle_statement_options {
     int deterministic; /* with backend auto: all executions of the statement run where the first one did */
     const char *tier; /* of code. NULL or "auto": begin with code that is compiled in little time, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
+    int segment; /* 1 + the number of a segment: of tables that have segments the plan reads that one, as a table in one
+                               piece. 0: all */
 } heddle_statement_options;
 HEDDLE_API void heddle_statement_options_init_sized(heddle_statement_options *o, size_t struct_size);
 static inline void heddle_statement_options_init(heddle_statement_options *o)
@@ -363,7 +371,8 @@ HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct Arrow
 HEDDLE_API void heddle_statement_cancel(heddle_statement *s); /* any thread */
 /* stages: comma list of plan, facts, physical, pipelines, spec, backend, devices, llvm, llvm-opt, asm, cuda, ptx; NULL = "plan". */
 HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **text, heddle_error **err);
-/* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each: a list of fragments,
+/* The plan with its present parameters, cut for `workers` (1 to 1024) that have the database each, or with 0 for one for each
+ * segment of the tables that have segments, which has that segment and all other tables: a list of fragments,
  * plans of their own over tables and over results of fragments in front of them. JSON text, which docs/scale.md
  * describes. Nothing runs. */
 HEDDLE_API int heddle_plan_fragments(heddle_statement *s, int workers, char **json, heddle_error **err);

@@ -1,12 +1,16 @@
 /* heddle gen: generated data into a database or as text files. */
 #include "tools/cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "graph/gen_graph.h"
 #include "tpch/gen_core.h"
 #include "tpch/gen_db.h"
+#include "tools/gen_share.h"
 #include "tpch/gen_tbl.h"
 
 /* cause: Heddle's own error if it was the database that refused. */
@@ -65,10 +69,76 @@ static int write_text(const struct cli_args *a, const struct tg_gen *g, struct c
     return rc ? adopt_error(&e, NULL, err) : 0;
 }
 
-static int write_database(const struct cli_args *a, const struct tg_gen *g, struct cli_error *err)
+static int write_one(heddle_context *context, const char *path, const struct tg_gen *g, const struct tg_db_options *o,
+                     struct cli_error *err)
 {
     struct tg_error e = {0};
     heddle_error *cause = NULL;
+    int rc = tg_db_write(g, context, path, o, &e, &cause);
+    cli_progress_end();
+    return rc ? adopt_error(&e, cause, err) : 0;
+}
+
+/* A database at path has the tables with as many rows as would be written. */
+static bool is_there(heddle_context *context, const char *path, const struct tg_gen *g, const struct tg_db_options *o)
+{
+    heddle_database *db;
+    if (heddle_database_open(context, path, 0, &db, NULL) != 0)
+        return false;
+    bool same = true;
+    for (int t = tg_first_table(tg_gen_scheme(g)); t < tg_end_table(tg_gen_scheme(g)) && same; t++) {
+        int64_t rows = -1;
+        same = heddle_database_table_rows(db, tg_table_name((enum tg_table)t), &rows, NULL) == 0 &&
+               rows == tg_db_rows(g, (enum tg_table)t, o);
+    }
+    heddle_database_free(db);
+    return same;
+}
+
+/* A step: if it is there already it is left as it is. What it has in common with the first other one that is there takes its space
+ * once. */
+static int write_partition(heddle_context *context, const char *out, const struct tg_gen *g,
+                           const struct tg_db_options *o, struct cli_error *err)
+{
+    char *path = cli_format("%s/partition-%d", out, o->partition);
+    bool there = is_there(context, path, g, o);
+    int rc = there ? 0 : write_one(context, path, g, o, err), first = 0;
+    for (; first < o->partitions && rc == 0 && !there; first++) {
+        char *other = cli_format("%s/partition-%d", out, first);
+        bool found = first != o->partition && access(other, F_OK) == 0;
+        if (found)
+            gen_share_files(other, path);
+        free(other);
+        if (found)
+            break;
+    }
+    free(path);
+    return rc;
+}
+
+static int write_partitions(const struct cli_args *a, heddle_context *context, const struct tg_gen *g,
+                            struct tg_db_options *o, struct cli_error *err)
+{
+    const char *out = cli_text(a, CLI_OUT);
+    bool one = cli_given(a, CLI_PARTITION);
+    int first = (int)cli_count(a, CLI_PARTITION, 0);
+    o->partitions = (int)cli_count(a, CLI_PARTITIONS, 0);
+    if (mkdir(out, 0777) != 0 && errno != EEXIST)
+        return cli_fail(err, CLI_FAILED, out, "cannot create directory: %s", strerror(errno));
+    char *catalog = cli_format("%s/catalog.json", out);
+    int rc = access(catalog, F_OK) == 0
+                 ? cli_fail(err, CLI_BAD_INPUT, out, "exists already and is a database, not a directory of partitions")
+                 : 0;
+    free(catalog);
+    for (int k = first; k < (one ? first + 1 : o->partitions) && rc == 0; k++) {
+        o->partition = k;
+        rc = write_partition(context, out, g, o, err);
+    }
+    return rc;
+}
+
+static int write_database(const struct cli_args *a, const struct tg_gen *g, struct cli_error *err)
+{
     heddle_context *context;
     struct tg_db_options o = {
         .used_only = cli_given(a, CLI_COLUMNS) && strcmp(cli_text(a, CLI_COLUMNS), "used") == 0,
@@ -79,10 +149,10 @@ static int write_database(const struct cli_args *a, const struct tg_gen *g, stru
     };
     if (cli_context_open(a, &context, err))
         return -1;
-    int rc = tg_db_write(g, context, cli_text(a, CLI_OUT), &o, &e, &cause);
-    cli_progress_end();
+    int rc = cli_given(a, CLI_PARTITIONS) ? write_partitions(a, context, g, &o, err)
+                                          : write_one(context, cli_text(a, CLI_OUT), g, &o, err);
     heddle_context_free(context);
-    return rc ? adopt_error(&e, cause, err) : 0;
+    return rc;
 }
 
 static int parse_scheme(const char *set, enum tg_scheme *scheme, struct cli_error *err)
@@ -105,8 +175,11 @@ static int check_args(const struct cli_args *a, struct cli_error *err)
     if (cli_refuse(a, of_graphs, sizeof of_graphs / sizeof of_graphs[0], err) || cli_require(a, CLI_SCALE, err) ||
         cli_exclude(a, CLI_OUT, CLI_TBL, err) || cli_exclude(a, CLI_OUT, CLI_CHUNK, err) ||
         cli_exclude(a, CLI_OUT, CLI_TABLES, err) || cli_exclude(a, CLI_TBL, CLI_COLUMNS, err) ||
-        cli_exclude(a, CLI_TBL, CLI_PACK, err) || cli_exclude(a, CLI_TBL, CLI_SEGMENT_ROWS, err))
+        cli_exclude(a, CLI_TBL, CLI_PACK, err) || cli_exclude(a, CLI_TBL, CLI_SEGMENT_ROWS, err) ||
+        cli_exclude(a, CLI_TBL, CLI_PARTITIONS, err) || cli_exclude(a, CLI_SEGMENT_ROWS, CLI_PARTITIONS, err))
         return -1;
+    if (cli_given(a, CLI_PARTITION) && cli_count(a, CLI_PARTITION, 0) >= cli_count(a, CLI_PARTITIONS, 0))
+        return cli_fail(err, CLI_BAD_INPUT, NULL, "--partition: expected a number below that of --partitions");
     if (!cli_given(a, CLI_OUT) && !cli_given(a, CLI_TBL))
         return cli_fail(err, CLI_BAD_INPUT, NULL, "expected --out DB or --tbl DIR");
     return 0;
@@ -128,8 +201,8 @@ static int write_graph(const struct cli_args *a, const struct gg_graph *g, struc
 
 static int run_graph(const struct cli_args *a, struct cli_error *err)
 {
-    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK,  CLI_SEGMENT_ROWS,
-                                                   CLI_TBL,   CLI_CHUNK,   CLI_TABLES};
+    static const enum cli_option_id of_suites[] = {CLI_SCALE, CLI_COLUMNS, CLI_PACK,       CLI_SEGMENT_ROWS, CLI_TBL,
+                                                   CLI_CHUNK, CLI_TABLES,  CLI_PARTITIONS, CLI_PARTITION};
     const struct gg_options o = {
         .vertices = cli_count(a, CLI_VERTICES, 0),
         .edges = cli_count(a, CLI_EDGES, 0),
@@ -174,8 +247,9 @@ static int run(const struct cli_args *a, struct cli_error *err)
 }
 
 static const enum cli_option_id options[] = {
-    CLI_SCALE,    CLI_OUT,   CLI_COLUMNS, CLI_PACK,    CLI_SEGMENT_ROWS, CLI_TBL,     CLI_CHUNK, CLI_TABLES,
-    CLI_VERTICES, CLI_EDGES, CLI_SEED,    CLI_THREADS, CLI_MEMORY,       CLI_VERBOSE, CLI_HELP,
+    CLI_SCALE,     CLI_OUT,     CLI_COLUMNS, CLI_PACK,    CLI_SEGMENT_ROWS, CLI_PARTITIONS,
+    CLI_PARTITION, CLI_TBL,     CLI_CHUNK,   CLI_TABLES,  CLI_VERTICES,     CLI_EDGES,
+    CLI_SEED,      CLI_THREADS, CLI_MEMORY,  CLI_VERBOSE, CLI_HELP,
 };
 
 const struct cli_command cli_gen = {
@@ -188,6 +262,7 @@ const struct cli_command cli_gen = {
              "with a power law of degrees, into a new database.\n"
              "\n"
              "  heddle gen tpch --sf 1 --out tpch1\n"
+             "  heddle gen tpch --sf 1000 --partitions 4 --out tpch1000   tpch1000/partition-0 to -3\n"
              "  heddle gen tpch --sf 1 --tbl text/\n"
              "  heddle gen tpch --sf 100 --tbl text/ --chunk 3/10   files TABLE.tbl.3\n"
              "  heddle gen graph --vertices 100000 --edges 1000000 --seed 7 --out graph",

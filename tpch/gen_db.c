@@ -20,6 +20,54 @@
 /* Share of the progress bar that generating takes; the rest is the commit. */
 #define GENERATE_SHARE 0.7
 
+/* ---- partitions ------------------------------------------------------------------------- */
+
+/* The column by which a table is divided among partitions, -1: each has all rows. Orders and their items are by far the largest
+ * tables, and one key joins them; others are looked up by keys that lie anywhere. */
+static int cut_by(enum tg_table t, const struct tg_db_options *o)
+{
+    static const int columns[] = {TG_O_ORDERKEY, TG_L_ORDERKEY, TG_SSB_LO_ORDERKEY};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0] && o->partitions > 0; i++)
+        if (tg_columns[columns[i]].table == t)
+            return columns[i];
+    return -1;
+}
+
+/* The first order of a partition. A populous one of JCC-H has the items of many: there items are counted, elsewhere orders, which is
+ * as good and needs no drawing of items. */
+static int64_t first_order(const struct tg_gen *g, int partition, int partitions)
+{
+    const int64_t orders = tg_unit_count(g, TG_ORDERS);
+    int64_t lo = 0, hi = orders;
+    if (tg_gen_scheme(g) != TG_JCCH || partition == partitions)
+        return (int64_t)((__int128)orders * partition / partitions);
+    const __int128 items = tg_rows_between(g, TG_LINEITEM, 0, orders);
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (tg_rows_between(g, TG_LINEITEM, 0, mid) < items * partition / partitions)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Units of the table that are to be written. */
+static void units_of(const struct tg_gen *g, enum tg_table t, const struct tg_db_options *o, int64_t *begin,
+                     int64_t *end)
+{
+    const bool some = cut_by(t, o) >= 0;
+    *begin = some ? first_order(g, o->partition, o->partitions) : 0;
+    *end = some ? first_order(g, o->partition + 1, o->partitions) : tg_unit_count(g, t);
+}
+
+int64_t tg_db_rows(const struct tg_gen *g, enum tg_table t, const struct tg_db_options *o)
+{
+    int64_t begin, end;
+    units_of(g, t, o, &begin, &end);
+    return tg_rows_between(g, t, begin, end);
+}
+
 /* ---- schema ----------------------------------------------------------------------------- */
 
 /* How a column crosses: its type in the schema and in Arrow. */
@@ -206,13 +254,17 @@ static char *schema_json(const struct tg_gen *g, const struct tg_db_options *o)
     fprintf(out, "{\"packed\":%s,", o->pack ? "true" : "false");
     if (o->segment_rows > 0)
         fprintf(out, "\"segment_rows\":%lld,", (long long)o->segment_rows);
+    if (o->partitions > 0)
+        fprintf(out, "\"partition\":{\"number\":%d,\"of\":%d},", o->partition, o->partitions);
     fputs("\"tables\":[", out);
     const int first = tg_first_table(tg_gen_scheme(g)), end = tg_end_table(tg_gen_scheme(g));
     for (int t = first; t < end; t++) {
         const uint64_t mask = mask_of((enum tg_table)t, o->used_only);
-        const int64_t units = tg_unit_count(g, (enum tg_table)t);
+        const int cut = cut_by((enum tg_table)t, o);
         fprintf(out, "%s{\"name\":\"%s\",\"rows\":%lld,", t > first ? "," : "", tg_table_name((enum tg_table)t),
-                (long long)tg_rows_between(g, (enum tg_table)t, 0, units));
+                (long long)tg_db_rows(g, (enum tg_table)t, o));
+        if (cut >= 0)
+            fprintf(out, "\"cut_by\":\"%s\",", tg_columns[cut].name);
         put_columns(out, g, (enum tg_table)t, mask);
         put_keys(out, g, (enum tg_table)t, mask);
         fputc('}', out);
@@ -427,6 +479,7 @@ struct job {
     int table; /* in work by the cursor, counted down */
     bool cursor_valid, failed;
     struct tg_cursor cursor;
+    int64_t first_row[TG_TABLE_COUNT]; /* of what is written of a table, in all of it; once it is in work */
     double rows_total, rows_done;
 };
 
@@ -435,8 +488,12 @@ static bool next_range(struct job *job, struct tg_range *range)
 {
     for (; job->table >= tg_first_table(tg_gen_scheme(job->g)); job->table--, job->cursor_valid = false) {
         const enum tg_table t = (enum tg_table)job->table;
-        if (!job->cursor_valid)
-            tg_cursor_init(&job->cursor, job->g, t, 0, tg_unit_count(job->g, t));
+        if (!job->cursor_valid) {
+            int64_t begin, end;
+            units_of(job->g, t, job->o, &begin, &end);
+            tg_cursor_init(&job->cursor, job->g, t, begin, end);
+            job->first_row[t] = job->cursor.first_row;
+        }
         job->cursor_valid = true;
         if (tg_cursor_next(&job->cursor, BATCH_ROWS, range))
             return true;
@@ -509,7 +566,8 @@ static void append_range(struct job *job, const struct tg_range *r, struct view 
     heddle_error *e = NULL;
     tg_produce(job->g, r, v->batch);
     view_fill(v);
-    if (heddle_writer_append(job->writer, tg_table_name(r->table), r->first_row, &v->schema, &v->array, &e) != 0)
+    if (heddle_writer_append(job->writer, tg_table_name(r->table), r->first_row - job->first_row[r->table], &v->schema,
+                             &v->array, &e) != 0)
         fail_with(job, "cannot store rows", e);
     else
         report(job, r);
@@ -551,8 +609,7 @@ static void fill_database(struct job *job)
     const enum tg_scheme scheme = tg_gen_scheme(job->g);
     job->table = tg_end_table(scheme) - 1;
     for (int t = tg_first_table(scheme); t < tg_end_table(scheme); t++)
-        job->rows_total +=
-            (double)tg_rows_between(job->g, (enum tg_table)t, 0, tg_unit_count(job->g, (enum tg_table)t));
+        job->rows_total += (double)tg_db_rows(job->g, (enum tg_table)t, job->o);
     tg_parallel(tg_thread_count(job->o->threads), work, job);
     if (!job->failed && heddle_writer_commit(job->writer, commit_progress, job, &e) != 0)
         fail_with(job, "cannot commit", e);

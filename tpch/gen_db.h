@@ -10,6 +10,7 @@
 struct tg_db_options {
     bool used_only;              /* leave out columns that no query of the suite reads */
     int64_t segment_rows;        /* of a table at most; 0: as many as there can be */
+    int partition, partitions;   /* of so many the one to write, from 0, a range of orders; 0 of 0: all rows */
     bool pack;                   /* numbers and codes take as few bits as they need */
     int threads;                 /* <= 0: one per core */
     heddle_progress_fn progress; /* may be NULL; one call at a time, from any thread; a result
@@ -23,5 +24,8 @@ struct tg_db_options {
  * its error (the caller frees it), else *cause stays as it was. */
 int tg_db_write(const struct tg_gen *g, heddle_context *context, const char *path, const struct tg_db_options *o,
                 struct tg_error *err, heddle_error **cause);
+
+/* Rows that it writes of the table. */
+int64_t tg_db_rows(const struct tg_gen *g, enum tg_table t, const struct tg_db_options *o);
 
 #endif

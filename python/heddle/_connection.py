@@ -21,14 +21,15 @@ Params = Union[Mapping[str, Any], Sequence[Any], None]
 
 def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_limit: int = 0,
             backend: str | None = None, device: int | str | Sequence[int] = 0, cache_dir: str | None = None,
-            trust: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0,
+            trust: bool = False, partial: bool = False, no_mmap: bool = False, temp_dir: str | os.PathLike | None = None, temp_limit: int = 0,
             device_memory: int = 0, pin: int = 0) -> Connection:
-    """Opens the database in a directory, or without a path an empty one in memory.
+    """Opens the database in a directory, or the partitions of one ([docs/storage.md]), or without a path an empty one in memory.
 
     `threads`: of a query, 0 for one a core. `memory_limit`: bytes for the state of queries, 0 for 80 % of the memory.
     `backend`: "cpu", "cuda", or "auto", which takes what is estimated to end first. `device`: number of the GPU; or
     several, such as [0, 1], or "all", which run a query of backend "cuda" together where it gains. `cache_dir`: of
-    compiled plans, "" for none. `trust`: files are not verified. `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
+    compiled plans, "" for none. `trust`: files are not verified. `partial`: of some partitions there are only catalogs: plans can be
+    cut, and run over a segment whose partition is there. `no_mmap`: files are read at first use, not mapped. `temp_dir`: where state beyond the memory limit goes, "" for
     nowhere; by default $TMPDIR or /var/tmp where there is a limit. `temp_limit`: bytes of it, 0 for what the disk has.
     `device_memory`: bytes of a GPU's memory for columns and state, 0 for most of what is free; columns beyond it are
     streamed. `pin`: bytes of page-locked memory for copies of these.
@@ -39,7 +40,7 @@ def connect(path: str | os.PathLike | None = None, *, threads: int = 0, memory_l
     []
     """
     return Connection(path, threads=threads, memory_limit=memory_limit, backend=backend, device=device,
-                      cache_dir=cache_dir, trust=trust, no_mmap=no_mmap, temp_dir=temp_dir, temp_limit=temp_limit,
+                      cache_dir=cache_dir, trust=trust, partial=partial, no_mmap=no_mmap, temp_dir=temp_dir, temp_limit=temp_limit,
                       device_memory=device_memory, pin=pin)
 
 
@@ -61,11 +62,11 @@ def new_context(threads=0, memory_limit=0, backend=None, device=0, cache_dir=Non
 class Connection:
     """A database: stored tables, which are read only, and tables in memory. Any thread may use it."""
 
-    def __init__(self, path=None, *, trust=False, **options):
+    def __init__(self, path=None, *, trust=False, partial=False, **options):
         self._context = new_context(**options)
         self._db = native.Owner(native.lib.heddle_database_free, self._context)
         native.call(native.lib.heddle_database_open, self._context.get(), None if path is None else os.fsencode(path),
-                    int(trust), ctypes.byref(self._db.handle))
+                    int(trust) + 2 * int(partial), ctypes.byref(self._db.handle))
         self.path = None if path is None else os.fspath(path)
         self._sql = None  # made at the first con.sql
         self._lock = threading.Lock()
@@ -182,13 +183,16 @@ class Connection:
         """
         return self.prepare(plan, profile=profile).run(params, **named)
 
-    def prepare(self, plan: Plan, *, profile: bool = False, deterministic: bool = False) -> Statement:
+    def prepare(self, plan: Plan, *, profile: bool = False, deterministic: bool = False,
+                segment: int | None = None) -> Statement:
         """A statement that can be run many times, with other parameters: it is read and compiled once.
+
+        `segment`: of tables that have segments it reads the one of that number, as a table in one piece.
 
         `deterministic`: with backend "auto" every run is on the backend of the first one, so that sums of floats have
         the same last digits and rows without an order come in the same.
         """
-        return Statement(self, read_plan(plan), profile=profile, deterministic=deterministic)
+        return Statement(self, read_plan(plan), profile=profile, deterministic=deterministic, segment=segment)
 
     def sql(self, query: str, params: Params = None, *, profile: bool = False, **named: Any) -> Result:
         """Runs a query in SQL; needs `pip install heddle[sql]`, which brings DataFusion to read it.
@@ -327,12 +331,13 @@ class Statement:
     """
 
     def __init__(self, con: Connection, plan: bytes, *, names: Sequence[str] | None = None, profile: bool = False,
-                 deterministic: bool = False):
+                 deterministic: bool = False, segment: int | None = None):
         lib = native.lib
         self._names = names  # of a query's named parameters, in the order in which the plan numbers them
         self._lock = threading.Lock()
         options = native.StatementOptions(struct_size=ctypes.sizeof(native.StatementOptions), profile=int(profile),
-                                          deterministic=int(deterministic))
+                                          deterministic=int(deterministic),
+                                          segment=0 if segment is None else segment + 1)
         self._owner = native.Owner(lib.heddle_statement_free, con._db)
         db, handle = con._db.get(), ctypes.byref(self._owner.handle)
         native.call(lib.heddle_statement_new, db, ctypes.byref(options), handle)
@@ -385,7 +390,8 @@ class Statement:
             return native.text(native.lib.heddle_explain, handle, stages.encode()).rstrip("\n")
 
     def fragments(self, workers: int, params: Params = None, **named: Any) -> dict:
-        """The plan, cut for so many workers that have the database each: plans for each of them (docs/scale.md)."""
+        """The plan, cut for so many workers that have the database each, or with 0 for one for each segment of the tables that
+        have some: plans for each of them (docs/scale.md)."""
         with self._lock:
             handle = self._bind(params, named)
             return json.loads(native.text(native.lib.heddle_plan_fragments, handle, workers))

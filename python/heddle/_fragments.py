@@ -11,7 +11,12 @@ from ._errors import Cancelled
 
 def binds(fragment: dict, worker: int) -> dict:
     """The parameters of a worker that runs the fragment."""
-    return fragment["bind"][worker] if fragment["workers"] == "every" else {}
+    return fragment["bind"][worker] if fragment["workers"] == "every" and fragment["bind"] else {}
+
+
+def segment_of(fragment: dict, worker: int, workers: int) -> int | None:
+    """Of a plan that is cut for segments: which one the worker reads who runs it."""
+    return worker if fragment["workers"] == "every" and workers > 1 else None
 
 
 def workers_of(fragment: dict, workers: int) -> Sequence[int]:
@@ -45,16 +50,16 @@ class Runner:
         self._key = None        # whose fragment it is
         self._cancelled: set[Any] = set()
 
-    def run(self, plan: dict, values: dict, inputs: dict, key: Any = None):
-        """A pyarrow.Table of the fragment's rows; `inputs`: tables of pyarrow by name."""
+    def run(self, plan: dict, values: dict, inputs: dict, key: Any = None, segment: int | None = None):
+        """A pyarrow.Table of the fragment's rows; `inputs`: tables of pyarrow by name; `segment`: the one that it reads."""
         with self._turn:
-            return self._run(plan, values, inputs, key)
+            return self._run(plan, values, inputs, key, segment)
 
-    def _run(self, plan, values, inputs, key):
+    def _run(self, plan, values, inputs, key, segment):
         try:
             for name, table in inputs.items():
                 self.con.register(name, table)
-            statement = self.con.prepare(json.dumps(plan))
+            statement = self.con.prepare(json.dumps(plan), segment=segment)
             try:
                 self._begin(statement, key)
                 return statement.run(values).arrow()
@@ -84,8 +89,9 @@ class Runner:
             self._cancelled.discard(key)
 
 
-def run_here(con: Connection, document: dict):
-    """All fragments one after the other in this process: what workers would do, for tests. A pyarrow.Table."""
+def run_here(con: Connection, document: dict, segments: bool = False):
+    """All fragments one after the other in this process: what workers would do, for tests. `segments`: each has one. A
+    pyarrow.Table."""
     import pyarrow
     runner, workers, done = Runner(con), document["workers"], {}
     for f in document["fragments"]:
@@ -94,6 +100,7 @@ def run_here(con: Connection, document: dict):
             inputs = {i["table"]: pyarrow.concat_tables(parts_of(document["fragments"][i["fragment"]],
                                                                  done[i["fragment"]], worker))
                       for i in f["inputs"]}
-            rows = runner.run(f["plan"], binds(f, worker), inputs)
+            rows = runner.run(f["plan"], binds(f, worker), inputs,
+                              segment=segment_of(f, worker, workers) if segments else None)
             done[f["id"]].append(spread(rows, f["column"], workers) if f["exchange"] == "shuffle" else rows)
     return pyarrow.concat_tables(done[document["fragments"][-1]["id"]])

@@ -65,7 +65,7 @@ class StatementOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("backend", c_char_p), ("balance", c_char_p), ("threads", c_int),
                 ("memory_limit", c_uint64), ("profile", c_int), ("no_cache", c_int), ("fws_threshold", c_uint32),
                 ("gpu_warps", c_uint32), ("gpu_block", c_uint32), ("deterministic", c_int),
-                ("tier", c_char_p)]
+                ("tier", c_char_p), ("segment", c_int)]
 
 
 Progress = ctypes.CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)

@@ -4,13 +4,14 @@
     with heddle.ray.Cluster("/data/tpch100") as cluster:
         print(cluster.run("select count(*) from lineitem"))
 
-or `python -m heddle.ray run PLAN.json --db DIR --nodes N`. Every node has the database at the same path. A plan is cut
-into fragments (docs/scale.md); workers, actors of Ray with a connection each, run them, and rows go from one to the
-other through Ray's object store.
+or `python -m heddle.ray run PLAN.json --db DIR --nodes N`. Every node has the database at the same path, or some of its
+partitions. A plan is cut into fragments (docs/scale.md); workers, actors of Ray with a connection each, run them, and rows go
+from one to the other through Ray's object store.
 """
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import json
 import os
@@ -26,12 +27,14 @@ except ImportError as missing:
     raise ImportError(f"heddle.ray needs Ray: pip install heddle[ray] ({missing})") from missing
 
 from . import _fragments as fragments
-from ._connection import Connection, Params, Plan, connect, is_sql
+from . import _partitions as partitions
+from ._connection import Connection, Params, Plan, connect, is_sql, read_plan
 from ._create import _Bar
 from ._errors import Error, ResourceError, UserError
+from ._place import place
 from ._result import Result
 
-__all__ = ["Cluster", "Query"]
+__all__ = ["Cluster", "Query", "place"]
 
 RETRIES = 3  # of a worker that died, and of what it was at
 
@@ -40,18 +43,28 @@ class _Worker:
     """An actor: a connection to the database, and the fragment that it runs. The methods of the group "control" run in a
     thread of their own."""
 
-    def __init__(self, options: dict):
-        self._runner = fragments.Runner(connect(**options))
+    def __init__(self, options: dict, catalogs: dict | None):
+        """catalogs: of all partitions, some of which are at the path; None: the database is there."""
+        self._runner = fragments.Runner(connect(**options) if catalogs is None
+                                        else partitions.connect_to(catalogs=catalogs, **options))
 
-    def run(self, query: str, plan: dict, values: dict, column: str | None, workers: int,
+    def run(self, query: str, plan: dict, values: dict, segment: int | None, column: str | None, workers: int,
             inputs: Sequence[tuple[str, int]], *parts):
-        """A pyarrow.Table, or with `column`, of a shuffle, one for each of so many workers. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts'
-        arrays lie in the object store's memory, and are read where they are."""
+        """A pyarrow.Table, or with `column`, of a shuffle, one for each of so many workers. `segment`: the partition that the
+        plan is over. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts' arrays lie in
+        the object store's memory, and are read where they are."""
         import pyarrow
         rest = iter(parts)
         tables = {name: pyarrow.concat_tables(itertools.islice(rest, count)) for name, count in inputs}
-        rows = self._runner.run(plan, values, tables, query)
+        rows = self._runner.run(plan, values, tables, query, segment)
         return rows if column is None else fragments.spread(rows, column, workers)
+
+    @ray.method(concurrency_group="control")
+    def cut(self, query: bytes | str, params: Params, named: dict) -> dict:
+        """The plan, or query in SQL, cut for the partitions."""
+        con = self._runner.con
+        statement = con.prepare_sql(query) if isinstance(query, str) else con.prepare(query)
+        return statement.fragments(0, params, **named)
 
     @ray.method(concurrency_group="control")
     def cancel(self, query: str) -> None:
@@ -82,44 +95,74 @@ def _nodes() -> list[dict]:
     return nodes
 
 
-def _start_worker(nodes: list[dict], i: int, count: int, options: dict):
-    """Worker i of so many, on the nodes in turns, which share the node's cores and GPUs. Ray starts one that died again,
-    on its node, and runs again what it was at."""
-    node, on_it = nodes[i % len(nodes)], len(range(i % len(nodes), count, len(nodes)))
-    threads = max(1, int(node["Resources"].get("CPU", 1)) // on_it)
-    gpus = int(node["Resources"].get("GPU", 0)) // on_it  # Ray shows a worker these alone
+@dataclasses.dataclass
+class _Place:
+    """Where a worker is, and what it has there."""
+    node: dict
+    share: int         # workers on the node
+    options: dict      # of its connection
+    partitions: frozenset[int] = frozenset()
+    catalogs: dict | None = None  # of all partitions; None: the database is whole
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.options['path']} on node {self.node['NodeManagerAddress']} ({self.node['NodeID'][:8]})"
+
+
+def _affinity(node: dict):
+    return NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+
+
+def _start_worker(place: _Place):
+    """Workers on a node share its cores and GPUs. Ray starts one that died again, on its node, and runs again what it was at."""
+    threads = max(1, int(place.node["Resources"].get("CPU", 1)) // place.share)
+    gpus = int(place.node["Resources"].get("GPU", 0)) // place.share  # Ray shows a worker these alone
     actor = ray.remote(concurrency_groups={"control": 1}, allow_out_of_order_execution=True, num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES,
-                       num_gpus=gpus,
-                       scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))(_Worker)
-    return actor.remote({"threads": threads, "device": "all" if gpus > 1 else 0, **options})
+                       num_gpus=gpus, scheduling_strategy=_affinity(place.node))(_Worker)
+    return actor.remote({"threads": threads, "device": "all" if gpus > 1 else 0, **place.options}, place.catalogs)
+
+
+def _make_places(paths: Sequence[str], nodes: list[dict], count: int, options: dict) -> list[_Place]:
+    """Of so many workers, on the nodes in turns, with these paths in turns."""
+    return [_Place(nodes[i % len(nodes)], len(range(i % len(nodes), count, len(nodes))), {**options, "path": paths[i % len(paths)]})
+            for i in range(count)]
 
 
 class Cluster:
     """A database on the nodes of a Ray cluster, with workers that run plans.
 
-    `path`: of the database, the same on each node. `workers`: how many, by default one on each node. `address`: of the
-    cluster; by default the one that the program is connected to or that RAY_ADDRESS names, else one on this machine for
-    as long as it is needed. `threads`, of each worker: by default its share of the node's cores. `backend`,
-    `memory_limit`: as for `heddle.connect`.
+    `path`: of the database, the same on each node; or of a directory that has some of its partitions (docs/storage.md) on each
+    node, each partition on one at least; or a list of such directories, one for each worker. `workers`: how many, by default one
+    on each node. `address`: of the cluster; by default the one that the program is connected to or that RAY_ADDRESS names, else
+    one on this machine for as long as it is needed. `threads`, of each worker: by default its share of the node's cores.
+    `backend`, `memory_limit`: as for `heddle.connect`.
     """
 
-    def __init__(self, path: str | os.PathLike, *, workers: int = 0, address: str | None = None, threads: int = 0,
-                 backend: str | None = None, memory_limit: int = 0):
-        path = os.path.abspath(path)
-        if workers < 0:
-            raise UserError(f"workers: expected 1 or more, or 0 for one on each node, not {workers}")
-        self._con: Connection = connect(path, threads=1, backend="cpu")  # which cuts plans, and reads SQL
+    def __init__(self, path: str | os.PathLike | Sequence[str | os.PathLike], *, workers: int = 0, address: str | None = None,
+                 threads: int = 0, backend: str | None = None, memory_limit: int = 0):
+        one = isinstance(path, (str, os.PathLike))
+        paths = [os.path.abspath(p) for p in ([path] if one else path)]
+        if workers < 0 or not paths:
+            raise UserError(f"workers: expected 1 or more, or 0 for one on each node, not {workers}" if paths else
+                            "path: the list is empty")
+        whole = len(paths) == 1 and partitions.is_whole(paths[0])
+        self._con: Connection | None = connect(paths[0], threads=1, backend="cpu") if whole else None  # cuts plans, reads SQL
+        self._places: list[_Place] = []
+        self._lost: list[_Place] = []  # with their partitions
+        self._runs: list[int] = []    # [partition] which worker
         self._workers: list = []
         self._own = not ray.is_initialized()
         if self._own:
             ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        self._options = {"path": path, "backend": backend, "memory_limit": memory_limit}
-        if threads:
-            self._options["threads"] = threads
+        options = {"backend": backend, "memory_limit": memory_limit, **({"threads": threads} if threads else {})}
         try:
             nodes = _nodes()
-            count = workers or len(nodes)
-            self._workers = [_start_worker(nodes, i, count, self._options) for i in range(count)]
+            self._places = _make_places(paths, nodes, workers or len(nodes if one else paths), options)
+            if not whole:
+                self._places = _look(self._places)
+            self._assign()
+            self._workers = [_start_worker(s) for s in self._places]
             ray.get([w.about.remote() for w in self._workers])
         except ray.exceptions.RayError as e:
             self.close()
@@ -143,35 +186,90 @@ class Cluster:
         for worker in self._workers:
             ray.kill(worker)
         self._workers = []
-        self._con.close()
+        if self._con is not None:
+            self._con.close()
         if self._own and ray.is_initialized():
             ray.shutdown()
         self._own = False
 
+    def _assign(self) -> None:
+        if self._con is None:
+            count = 1 + max(max(s.partitions) for s in self._places + self._lost)
+            self._runs = partitions.assign([s.partitions for s in self._places], count, [s.name for s in self._places],
+                                           [(s.name, s.partitions) for s in self._lost])
+
     def _replace_lost(self) -> None:
-        """Workers whose nodes are gone, or that died too often, are started anew on the nodes that are left."""
+        """Workers that died too often are started anew, those whose nodes are gone on the nodes that are left. A partition stays
+        where it is: what a lost node had, others must have, too."""
         nodes = _nodes()
-        for i, worker in enumerate(self._workers):
+        alive = {n["NodeID"] for n in nodes}
+        left, workers = [], []
+        for i, (place, worker) in enumerate(zip(self._places, self._workers)):
             try:
                 ray.get(worker.about.remote())
             except _LOST:
-                self._workers[i] = _start_worker(nodes, i, len(self._workers), self._options)
+                if place.node["NodeID"] not in alive and self._con is None:
+                    self._lost.append(place)
+                    continue
+                if place.node["NodeID"] not in alive:
+                    place = dataclasses.replace(place, node=nodes[i % len(nodes)])
+                worker = _start_worker(place)
+            left.append(place)
+            workers.append(worker)
+        self._places, self._workers = left, workers
+        self._assign()
 
     def workers(self) -> list[dict]:
-        """Of each worker: the process, the node, and the tables of its connection. Lost ones are replaced before."""
+        """Of each worker: the process, the node, the tables of its connection, and the partitions that it has. Lost ones are
+        replaced before."""
         self._replace_lost()
-        return ray.get([w.about.remote() for w in self._workers])
+        about = ray.get([w.about.remote() for w in self._workers])
+        return [{**a, "partitions": sorted(s.partitions)} for a, s in zip(about, self._places)]
 
     def start(self, query: Plan, params: Params = None, *, progress: Any = False, **named: Any) -> Query:
         """Begins to run a plan, or a query in SQL; `progress`: as for `heddle.create`."""
         if not self._workers:
             raise UserError("the cluster was closed")
-        statement = self._con.prepare_sql(query) if is_sql(query) else self._con.prepare(query)
-        return Query(self, statement.fragments(len(self._workers), params, **named), progress)
+        return Query(self, self._cut(query, params, named), progress)
+
+    def _cut(self, query, params, named):
+        if self._con is not None:
+            statement = self._con.prepare_sql(query) if is_sql(query) else self._con.prepare(query)
+            return statement.fragments(len(self._workers), params, **named)
+        if not is_sql(query):
+            query = read_plan(query)
+        for attempt in range(RETRIES):
+            try:
+                return ray.get(self._workers[0].cut.remote(query, params, named))
+            except _LOST as e:
+                if attempt == RETRIES - 1:
+                    raise _error(e) from None
+                self._replace_lost()
+            except ray.exceptions.RayError as e:
+                raise _error(e) from None
+        raise AssertionError("not reached")
+
+    def _actor(self, fragment: dict, worker: int, count: int):
+        """Who runs the fragment's part of a worker, of so many: of those over a partition one that has it."""
+        alone = fragment["id"] if fragment["workers"] == "one" else 0  # such fragments are not all the first one's
+        over = self._segment(fragment, worker, count)
+        return self._workers[(worker + alone) % len(self._workers) if over is None else self._runs[over]]
+
+    def _segment(self, fragment: dict, worker: int, count: int) -> int | None:
+        return fragments.segment_of(fragment, worker, count) if self._con is None else None
 
     def run(self, query: Plan, params: Params = None, *, progress: Any = False, **named: Any) -> Result:
         """Runs a plan, or a query in SQL."""
         return self.start(query, params, progress=progress, **named).result()
+
+
+def _look(places: list[_Place]) -> list[_Place]:
+    """The places at which there are partitions."""
+    look = ray.remote(num_cpus=0)(partitions.look)
+    found = ray.get([look.options(scheduling_strategy=_affinity(s.node)).remote(s.options["path"]) for s in places])
+    catalogs = partitions.gather([(s.name, f) for s, f in zip(places, found)])
+    partitions.connect_to(os.devnull, catalogs, threads=1, backend="cpu").close()  # they belong together
+    return [dataclasses.replace(s, partitions=frozenset(f), catalogs=catalogs) for s, f in zip(places, found) if f]
 
 
 class Query:
@@ -200,12 +298,11 @@ class Query:
             read = fragments.parts_of(source, self._parts[i["fragment"]], worker)
             inputs.append((i["table"], len(read)))
             parts += read
-        alone = fragment["id"] if fragment["workers"] == "one" else 0  # such fragments are not all the first one's
-        workers = self._cluster._workers
-        actor = workers[(worker + alone) % len(workers)]
         column, count = fragment.get("column"), self.document["workers"]  # of a shuffle, which gives so many tables
+        actor = self._cluster._actor(fragment, worker, count)
         return actor.run.options(num_returns=count if column else 1).remote(
-            self._name, fragment["plan"], fragments.binds(fragment, worker), column, count, inputs, *parts)
+            self._name, fragment["plan"], fragments.binds(fragment, worker), self._cluster._segment(fragment, worker, count),
+            column, count, inputs, *parts)
 
     def cancel(self) -> None:
         """From any thread: `result` raises `heddle.Cancelled`, unless the rows are there."""
@@ -275,9 +372,18 @@ def _error(e: Exception) -> Exception:
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m heddle.ray", description="Plans over several machines, on Ray.")
-    run = parser.add_subparsers(required=True, metavar="COMMAND").add_parser("run", help="run a plan and print its rows")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    make = commands.add_parser("place", help="make partitions of a database, for nodes that have some each")
+    make.add_argument("db", metavar="DB", help="database, or one in partitions")
+    make.add_argument("--out", required=True, metavar="DIR", help="where directories node-0, node-1 and so on are made")
+    make.add_argument("--nodes", type=int, required=True, metavar="N")
+    make.add_argument("--partitions", type=int, default=0, metavar="N", help="how many (default: one for each node)")
+    make.add_argument("--copies", type=int, default=1, metavar="N", help="nodes that have a partition (default: 1)")
+    make.add_argument("--threads", type=int, default=0)
+    run = commands.add_parser("run", help="run a plan and print its rows")
     run.add_argument("plan", metavar="PLAN", help="a file with a plan, or SQL")
-    run.add_argument("--db", required=True, metavar="DIR", help="database, at this path on every node")
+    run.add_argument("--db", required=True, action="append", metavar="DIR",
+                     help="database, or directory of some of its partitions, at this path on every node; several: one for each worker")
     run.add_argument("--nodes", type=int, default=0, metavar="N", help="workers (default: one on each node)")
     run.add_argument("--address", help="of the Ray cluster (default: $RAY_ADDRESS, else one on this machine)")
     run.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter")
@@ -286,23 +392,31 @@ def _parser():
     run.add_argument("--backend", choices=("auto", "cpu", "cuda"))
     run.add_argument("--threads", type=int, default=0, help="of each worker (default: its share of the node's cores)")
     run.add_argument("--time", action="store_true", help="times to standard error")
+    make.set_defaults(command=_place_command)
+    run.set_defaults(command=_run_command)
     return parser
+
+
+def _place_command(options):
+    place(options.db, options.out, options.nodes, count=options.partitions, copies=options.copies, threads=options.threads)
+
+
+def _run_command(options):
+    from . import __main__ as command
+    params = dict(command._split(p, "NAME=VALUE") for p in options.param)
+    with Cluster(options.db[0] if len(options.db) == 1 else options.db, workers=options.nodes, address=options.address, threads=options.threads,
+                 backend=options.backend) as cluster:
+        result = cluster.run(options.plan, params, progress=None)
+        command.write(result, options.format, options.rows)
+        if options.time:
+            print(result.profile, file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command line; exit statuses are those of `python -m heddle`."""
     from . import __main__ as command
     options = _parser().parse_args(arguments)
-
-    def run(_):
-        params = dict(command._split(p, "NAME=VALUE") for p in options.param)
-        with Cluster(options.db, workers=options.nodes, address=options.address, threads=options.threads,
-                     backend=options.backend) as cluster:
-            result = cluster.run(options.plan, params, progress=None)
-            command.write(result, options.format, options.rows)
-            if options.time:
-                print(result.profile, file=sys.stderr)
-    return command.guarded(run, options)
+    return command.guarded(options.command, options)
 
 
 if __name__ == "__main__":

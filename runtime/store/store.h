@@ -9,9 +9,13 @@ struct rt_store;
 
 /* Reads DIR/catalog.json (heap text) after checking it against DIR/catalog.sum. */
 int rt_store_read_catalog(const char *dir, char **text, struct hd_err *err);
+bool rt_store_has_catalog(const char *dir);
+/* The first of the files of doc is in the directory. */
+bool rt_store_has_files(const char *dir, const struct fe_catalog_doc *doc);
 struct rt_open_mode {
     bool trust; /* touching verifies nothing */
     bool copy;  /* files are not mapped: touching reads them into memory */
+    bool partial; /* files may be missing: touching them fails */
 };
 /* Checks that every file of doc is there with the size that its column needs, maps all of them
  * read-only and fills the addresses and `store` handles in doc's tables. doc must outlive the

@@ -16,6 +16,24 @@ int rt_store_read_catalog(const char *dir, char **text, struct hd_err *err)
     return rt_catalog_load(dir, text, err);
 }
 
+static bool has_file(const char *dir, const char *name)
+{
+    char path[RT_PATH_MAX];
+    struct stat st;
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && n < (int)sizeof path && stat(path, &st) == 0;
+}
+
+bool rt_store_has_catalog(const char *dir)
+{
+    return has_file(dir, "catalog.json");
+}
+
+bool rt_store_has_files(const char *dir, const struct fe_catalog_doc *doc)
+{
+    return doc->nfiles == 0 || has_file(dir, doc->files[0].name);
+}
+
 /* ---- mapping ------------------------------------------------------------------------------ */
 
 static int map_one(struct rt_store *s, int file, struct hd_err *err)
@@ -25,7 +43,7 @@ static int map_one(struct rt_store *s, int file, struct hd_err *err)
     const struct fe_file *f = &s->doc->files[file];
     HD_TRY(rt_path_join(path, s->dir, f->name, err));
     if (stat(path, &st) != 0 && errno == ENOENT)
-        return HD_FAIL(err, CORRUPT, path, "file is missing");
+        return s->mode.partial ? 0 : HD_FAIL(err, CORRUPT, path, "file is missing");
     HD_TRY((s->mode.copy ? rt_file_reserve : rt_file_map)(path, &s->maps[file], err));
     if (s->maps[file].n != f->size)
         return HD_FAIL(err, CORRUPT, path, "file has %llu bytes, the catalog says %llu",
@@ -224,10 +242,19 @@ static bool is_ready(const struct rt_store *s, int file)
     return file < 0 || atomic_load_explicit(&s->ready[file], memory_order_acquire);
 }
 
+static int fail_missing(const struct rt_store *s, int file, struct hd_err *err)
+{
+    char path[RT_PATH_MAX];
+    HD_TRY(rt_path_join(path, s->dir, s->doc->files[file].name, err));
+    return HD_FAIL(err, IO, path, "the file is in no partition that is here");
+}
+
 static int use_file(struct rt_store *s, int file, struct hd_err *err)
 {
     if (is_ready(s, file))
         return 0;
+    if (!s->maps[file].p && s->doc->files[file].size)
+        return fail_missing(s, file, err);
     if (s->mode.copy)
         HD_TRY(rt_store_load(s, file, err));
     if (!s->mode.trust)
@@ -255,7 +282,10 @@ static int use_column(struct rt_store *s, const struct fe_column_files *f, struc
 /* The store to use, NULL where there is nothing to do. */
 static struct rt_store *store_of(const struct rt_store_table *x)
 {
-    return x && (!x->store->mode.trust || x->store->mode.copy) ? x->store : NULL;
+    if (!x)
+        return NULL;
+    struct rt_open_mode mode = x->store->mode;
+    return !mode.trust || mode.copy || mode.partial ? x->store : NULL;
 }
 
 static int use_fk(struct rt_store *s, const struct fe_fk_files *f, struct hd_err *err)

@@ -63,6 +63,7 @@ static void add_stored(struct hd_arena *a, struct fe_catalog_doc *doc, const str
     to->rows = from->ranges.n ? from->ranges.v[0].to : 0;
     to->first_row = from->first_row;
     to->cut = whole->cut;
+    to->divided = decl->divided;
     copy_columns(a, decl, to);
     doc->column_files[t] = HD_NEWN(a, struct fe_column_files, to->ncols);
     doc->keyidx_files[t] = HD_NEWN(a, int, to->ncols); /* at most one a column */
@@ -93,6 +94,7 @@ static struct fe_catalog_doc *new_doc(struct rt_writer *w)
     struct hd_arena *a = &w->arena;
     struct fe_catalog_doc *doc = HD_NEW(a, struct fe_catalog_doc);
     struct fe_catalog *cat = &doc->cat;
+    doc->partition = w->schema->partition;
     cat->ntables = w->nwholes;
     cat->tables = HD_NEWN(a, struct fe_table *, w->nwholes);
     doc->stored.tables = HD_NEWN(a, struct fe_table *, w->ntables);
@@ -505,6 +507,19 @@ static int sum_files(struct seal *s, struct rt_progress *progress, struct hd_err
     return rt_sum_maps(s->pool, s->maps, s->doc->nfiles, s->doc->files, progress, err);
 }
 
+/* Partitions have ranges of values. */
+static int check_divided(const struct seal *s, struct hd_err *err)
+{
+    for (int t = 0; t < s->doc->cat.ntables; t++) {
+        const struct fe_table *x = s->doc->cat.tables[t];
+        if (x->divided && x->rows && !x->cols[x->cut].facts.sorted)
+            return HD_FAIL(err, DATA, x->name,
+                           "the rows are not in the order of column \"%.60s\", by which the table is cut",
+                           x->cols[x->cut].name);
+    }
+    return 0;
+}
+
 static struct rt_progress part(const struct rt_progress *p, double from, double to)
 {
     return (struct rt_progress){p ? p->fn : NULL, p ? p->user : NULL, from, to};
@@ -524,6 +539,7 @@ static int run_phases(struct seal *s, struct rt_progress *progress, struct hd_er
     struct rt_derive_sink sink = {s, keep_key, keep_fk, keep_zones};
     p = part(progress, 0.4, 0.8);
     HD_TRY(rt_derive(&s->doc->stored, s->pool, s->w->dir, &s->w->arena, &sink, &p, err));
+    HD_TRY(check_divided(s, err));
     p = part(progress, 0.8, 0.85);
     return sum_files(s, &p, err);
 }

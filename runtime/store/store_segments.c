@@ -356,7 +356,7 @@ static int make_wholes(struct rt_writer *w, bool *large)
     w->nwholes = w->ntables;
     for (int t = 0; t < w->ntables; t++) {
         struct wr_table *x = &w->tables[t];
-        w->wholes[t] = (struct wr_whole){.decl = x->decl, .cut = -1};
+        w->wholes[t] = (struct wr_whole){.decl = x->decl, .cut = x->decl->table.cut};
         x->whole = t;
         *large |= x->ranges.n && x->ranges.v[0].to > w->schema->segment_rows;
     }
@@ -370,6 +370,9 @@ int wr_cut_tables(struct rt_writer *w, struct rt_pool *pool, struct hd_err *err)
     HD_TRY(make_wholes(w, &large));
     if (!large)
         return 0;
+    if (w->schema->partition.of)
+        return HD_FAIL(err, UNSUPPORTED, w->path,
+                       "a table of a partition has more than %lld rows: make more partitions", (long long)c.limit);
     hd_arena_init(&c.arena);
     c.tables = HD_NEWN(&c.arena, struct cut_table, c.n);
     c.groups = HD_NEWN(&c.arena, struct fe_key_place, c.n);

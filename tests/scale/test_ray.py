@@ -6,12 +6,14 @@
 Plans of both suites on 1, 2 and 4 workers give the rows of one process; so they do when a worker is killed; cancelling
 and errors reach the caller; nothing is left behind. ONLY=test_cancel in the environment: the tests whose names begin so.
 """
+import contextlib
 import decimal
 import json
 import os
 import pathlib
 import signal
 import sys
+import tempfile
 import threading
 import time
 
@@ -62,6 +64,13 @@ def no_tables_left(cluster, db):
         assert worker["tables"] == stored, worker
 
 
+def plans_of_suites():
+    """Database, plans, and values by plan of each."""
+    tpch = sorted(pathlib.Path(TPCH_PLANS).glob("q*.json"))
+    own = {p.stem: p for p in pathlib.Path(JCCH_PLANS).glob("q*.json")}
+    return (TPCH, tpch, {}), (JCCH, [own.get(p.stem, p) for p in tpch], json.loads(pathlib.Path(PARAMS).read_text()))
+
+
 def suite(db, plans, values):
     want = [one_process(db, p, values.get(p.stem, {})) for p in plans]
     for n in (1, 2, 4):
@@ -77,10 +86,79 @@ def suite(db, plans, values):
 
 
 def test_suites():
-    tpch = sorted(pathlib.Path(TPCH_PLANS).glob("q*.json"))
-    own = {p.stem: p for p in pathlib.Path(JCCH_PLANS).glob("q*.json")}
-    suite(TPCH, tpch, {})
-    suite(JCCH, [own.get(p.stem, p) for p in tpch], json.loads(pathlib.Path(PARAMS).read_text()))
+    for of in plans_of_suites():
+        suite(*of)
+
+
+@contextlib.contextmanager
+def placed(db, nodes, **how):
+    """Directories of a database's partitions, one for each node."""
+    with tempfile.TemporaryDirectory() as folder:
+        heddle.ray.place(db, folder, nodes, **how)
+        yield [f"{folder}/node-{i}" for i in range(nodes)]
+
+
+def test_partitions():
+    for db, plans, values in plans_of_suites():
+        want = [one_process(db, p, values.get(p.stem, {})) for p in plans]
+        for nodes in (1, 2, 4):
+            with placed(db, nodes, count=4) as paths, heddle.ray.Cluster(paths, threads=1) as cluster:
+                assert [w["partitions"] for w in cluster.workers()] == [list(range(i, 4, nodes)) for i in range(nodes)]
+                for p, rows in zip(plans, want):
+                    query = cluster.start(p, values.get(p.stem, {}))
+                    wrong = differences(json.loads(p.read_text()), rows, query.result().arrow())
+                    assert not wrong, (p, nodes, wrong)
+                    assert query.document["workers"] in (1, 4), query.document
+                no_tables_left(cluster, db)
+
+
+def test_partitions_of_a_killed_worker():
+    want = sorted(one_process(TPCH, SLOW, {}).to_pylist(), key=str)
+    with placed(TPCH, 2) as paths, heddle.ray.Cluster(paths, threads=1) as cluster:
+        before = [w["pid"] for w in cluster.workers()]
+        query = cluster.start(SLOW)
+        time.sleep(0.5)
+        os.kill(before[0], signal.SIGKILL)
+        assert sorted(query.result().arrow().to_pylist(), key=str) == want
+        os.kill(cluster.workers()[0]["pid"], signal.SIGKILL)  # which cuts plans
+        assert len(cluster.run(SLOW)) == len(want)
+        no_tables_left(cluster, TPCH)
+
+
+def test_partitions_of_a_lost_node(nodes):
+    """With a copy of each partition the query ends right; else the error says which is gone, and from where."""
+    want = sorted(one_process(TPCH, SLOW, {}).to_pylist(), key=str)
+    for copies in (2, 1):
+        extra = nodes.add_node(num_cpus=1, object_store_memory=200 << 20)
+        nodes.wait_for_nodes()
+        with placed(TPCH, 3, copies=copies) as paths, heddle.ray.Cluster(paths, threads=1) as cluster:
+            where = [w["node"] for w in cluster.workers()]
+            lost = where.index(extra.node_id)
+            query = cluster.start(SLOW)
+            time.sleep(0.5)
+            nodes.remove_node(extra, allow_graceful=False)
+            if copies == 2:
+                assert sorted(query.result().arrow().to_pylist(), key=str) == want
+                assert [w["node"] for w in cluster.workers()] == where[:lost] + where[lost + 1:]
+                continue
+            try:
+                query.result()
+                raise AssertionError("no error")
+            except heddle.ResourceError as e:
+                assert f"partition {lost} is on no worker that is left: {paths[lost]} on node" in str(e), e
+
+
+def test_partitions_that_do_not_belong_together():
+    with placed(TPCH, 2) as paths, placed(JCCH, 2) as others:
+        for wrong, kind, text in [([paths[1]], heddle.IoError, "of 2 partitions these are nowhere: 0"),
+                                  ([paths[0], others[1]], heddle.CorruptError, "are not those in partition 0"),
+                                  ([*paths, others[0]], heddle.CorruptError, "partition 0 is another one than on"),
+                                  ([f"{paths[0]}/nowhere"], heddle.IoError, "no database, and no partition of one")]:
+            try:
+                heddle.ray.Cluster(wrong, threads=1)
+                raise AssertionError("no error")
+            except kind as e:
+                assert text in str(e), e
 
 
 def test_killed_worker():

@@ -49,8 +49,9 @@ static struct fe_catalog_doc *must_read_catalog(struct fixture *f, const char *j
     return doc;
 }
 
-/* Of tables in one piece, and with tables of segments. */
-static const char *const catalogs[] = {"tests/unit/frontend/stored.json", "tests/unit/frontend/segments.json"};
+/* Of tables in one piece, with tables of segments, and of two partitions. */
+static const char *const catalogs[] = {"tests/unit/frontend/stored.json", "tests/unit/frontend/segments.json",
+                                       "tests/unit/frontend/partition_0.json", "tests/unit/frontend/partition_1.json"};
 
 static void catalog_goes_there_and_back(void **state)
 {
@@ -92,6 +93,63 @@ static void segments_come_to_a_table(void **state)
         assert_ptr_equal(heap->segments[i]->whole, heap);
     }
     free(json);
+}
+
+static int join_partitions(struct fixture *f, const char *first, const char *second, int home,
+                           struct fe_catalog_doc **out)
+{
+    struct fe_catalog_doc *docs[2];
+    hd_err_release(&f->err);
+    HD_TRY(fe_catalog_read(&f->arena, first, "c", &docs[0], &f->err));
+    HD_TRY(fe_catalog_read(&f->arena, second, "c", &docs[1], &f->err));
+    return fe_catalog_join(&f->arena, "db", docs, 2, home, out, &f->err);
+}
+
+static void partitions_come_to_a_database(void **state)
+{
+    struct fixture *f = *state;
+    char *first = read_source_file(catalogs[2]), *second = read_source_file(catalogs[3]);
+    struct fe_catalog_doc *doc;
+    assert_int_equal(join_partitions(f, first, second, 1, &doc), 0);
+    const struct fe_table *parent = doc->cat.tables[0], *child = doc->cat.tables[1], *few = doc->cat.tables[2];
+    assert_int_equal(doc->partition.of, 0);
+    assert_int_equal(doc->cat.ntables, 3);
+    assert_int_equal(doc->stored.ntables, 5);
+    assert_int_equal(parent->nsegments, 2);
+    assert_int_equal(parent->rows, 5);
+    assert_int_equal(parent->segments[1]->first_row, 3);
+    assert_true(parent->cols[0].facts.unique && parent->cols[0].facts.sorted && parent->cols[0].facts.max == 9);
+    assert_int_equal(few->nsegments, 0);
+    assert_false(few->divided);
+    for (int k = 0; k < 2; k++) {
+        assert_ptr_equal(child->segments[k]->whole, child);
+        assert_ptr_equal(child->segments[k]->fks[0].parent, parent->segments[k]);
+        assert_ptr_equal(child->segments[k]->fks[1].parent, few);
+    }
+    assert_ptr_equal(child->fks[0].parent, parent);
+    assert_string_equal(doc->files[doc->column_files[0][0].data].name, "partition-0/parent.id.data");
+    assert_string_equal(doc->files[doc->column_files[4][0].data].name, "partition-1/few.k.data");
+    free(first);
+    free(second);
+}
+
+/* Whatever the catalogs say, they are joined or refused. */
+static void flipped_bits_of_partitions_never_crash(void **state)
+{
+    struct fixture *f = *state;
+    char *first = read_source_file(catalogs[2]), *second = read_source_file(catalogs[3]);
+    for (size_t i = 0; first[i]; i++) {
+        struct fe_catalog_doc *doc;
+        struct hd_arena_mark mark = hd_arena_mark(&f->arena);
+        char old = first[i];
+        first[i] = (char)(old ^ 1);
+        if (join_partitions(f, first, second, 0, &doc) != 0)
+            assert_int_equal(f->err.class, HD_ERR_CORRUPT);
+        first[i] = old;
+        hd_arena_rewind(&f->arena, mark);
+    }
+    free(first);
+    free(second);
 }
 
 static void catalog_is_read_in_full(void **state)
@@ -221,6 +279,17 @@ static const struct damage damages_of_segments[] = {
      "a key to a table of segments that is cut otherwise has no index"},
 };
 
+static const struct damage damages_of_partitions[] = {
+    {"\"number\": 0, \"of\": 2", "\"number\": 2, \"of\": 2", "$.partition.number",
+     "expected an integer from 0 to 1, found the number 2"},
+    {"\"number\": 0, \"of\": 2", "\"number\": 0", "$.partition", "expected \"number\" and \"of\""},
+    {" \"partition\": {\"number\": 0, \"of\": 2},", "", "$.tables[0].cut_by",
+     "only a table of segments, or of a partition, is cut"},
+    {"\"cut_by\": \"id\"", "\"cut_by\": \"ix\"", "$.tables[0].cut_by", "table \"parent\" has no column \"ix\""},
+    {"\"cut_by\": \"of\"", "\"cut_by\": \"s\"", "$.tables[1]",
+     "column \"s\", by which the table is cut, is not known to ascend"},
+};
+
 static void check_damages(struct fixture *f, const char *file, const struct damage *d, size_t n)
 {
     char *json = read_source_file(file);
@@ -241,6 +310,7 @@ static void damage_is_told_with_its_place(void **state)
 {
     check_damages(*state, catalogs[0], damages, HD_COUNT(damages));
     check_damages(*state, catalogs[1], damages_of_segments, HD_COUNT(damages_of_segments));
+    check_damages(*state, catalogs[2], damages_of_partitions, HD_COUNT(damages_of_partitions));
 }
 
 /* A flipped bit anywhere is either noticed or harmless: the answer must not be a crash. */
@@ -344,7 +414,7 @@ static void bad_schemas_are_refused(void **state)
         {"{\"tables\":[{\"name\":\"t\"," COLUMN "},{\"name\":\"t\"," COLUMN "}]}", "$.tables",
          "two tables are called \"t\""},
         {"{\"tables\":[{\"name\":\"t\"," COLUMN ",\"extra\":1}]}", "$.tables[0]",
-         "unknown key \"extra\"; expected one of: name, rows, columns, primary_key, "
+         "unknown key \"extra\"; expected one of: name, rows, cut_by, columns, primary_key, "
          "foreign_keys, format"},
         {"{\"tables\":[{\"name\":\"t\",\"columns\":[{\"name\":\"a\",\"type\":\"decimal(3,4)\"}"
          "]}]"
@@ -420,6 +490,8 @@ int main(void)
         cmocka_unit_test(names_are_case_sensitive),
         cmocka_unit_test(catalog_goes_there_and_back),
         cmocka_unit_test(segments_come_to_a_table),
+        cmocka_unit_test(partitions_come_to_a_database),
+        cmocka_unit_test(flipped_bits_of_partitions_never_crash),
         cmocka_unit_test(catalog_is_read_in_full),
         cmocka_unit_test(damage_is_told_with_its_place),
         cmocka_unit_test(flipped_bits_never_crash),
