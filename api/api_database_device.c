@@ -59,7 +59,7 @@ static void given_release(struct ArrowArrayStream *s)
 static int register_host(heddle_database *db, const char *name, struct given *g, bool replace, struct hd_err *err)
 {
     struct ArrowArrayStream s = {given_schema, given_next, given_error, given_release, g};
-    return api_database_register(db, name, &s, HEDDLE_FACTS_LAZY, replace, err);
+    return api_database_register(db, name, &s, HEDDLE_FACTS_LAZY, NULL, replace, err);
 }
 
 /* ---- arrays of a device --------------------------------------------------------------------- */

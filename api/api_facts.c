@@ -178,11 +178,14 @@ static int copy_table(struct hd_arena *a, const struct api_table *base, struct f
     const struct fe_table *t = base->table;
     struct fe_table *copy = hd_dup(a, t, sizeof *t);
     copy->cols = hd_dup(a, t->cols, (size_t)t->ncols * sizeof *t->cols);
-    pthread_mutex_lock(&base->facts->mutex);
-    for (int c = 0; c < t->ncols; c++)
+    copy->fks = hd_dup(a, t->fks, (size_t)t->nfks * sizeof *t->fks);
+    if (base->facts)
+        pthread_mutex_lock(&base->facts->mutex);
+    for (int c = 0; c < t->ncols && base->facts; c++)
         if (base->facts->column[c].facts.known)
             copy->cols[c].facts = base->facts->column[c].facts;
-    pthread_mutex_unlock(&base->facts->mutex);
+    if (base->facts)
+        pthread_mutex_unlock(&base->facts->mutex);
     *out = copy;
     return 0;
 }
@@ -204,13 +207,37 @@ static struct api_table *view_of(struct api_table *base, struct hd_err *err)
     return NULL;
 }
 
+/* What is known of it later: facts, and which tables its keys refer to. */
+static bool has_views(const struct api_table *t)
+{
+    return t->facts || t->keys;
+}
+
+/* Foreign keys refer to the tables of this snapshot. One whose parent is not there any more still leads by its index from that
+ * one's rows, which are kept, and tells nothing of another table of the name: of all, to be listed, it is left out. */
+static void refer(const struct api_snapshot *s, struct fe_table *t, bool all)
+{
+    int n = 0;
+    for (int k = 0; k < t->nfks; k++) {
+        struct fe_foreign_key f = t->fks[k];
+        int i = 0;
+        while (i < s->cat.ntables && s->cat.tables[i]->id != f.parent->id)
+            i++;
+        if (i < s->cat.ntables)
+            f.parent = s->cat.tables[i];
+        if (i < s->cat.ntables || !all)
+            t->fks[n++] = f;
+    }
+    t->nfks = n;
+}
+
 int api_facts_views(const struct api_snapshot *from, const bool *which, struct api_snapshot **out, struct hd_err *err)
 {
     struct api_snapshot *to = api_snapshot_with(from, NULL, 0);
     if (!to)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     for (int i = 0; i < to->cat.ntables; i++) {
-        if (!to->owners[i]->facts || (which && !which[i]))
+        if (!has_views(to->owners[i]) || (which && !which[i]))
             continue;
         struct api_table *view = view_of(to->owners[i], err);
         if (!view) {
@@ -221,6 +248,9 @@ int api_facts_views(const struct api_snapshot *from, const bool *which, struct a
         to->owners[i] = view;
         to->cat.tables[i] = view->table;
     }
+    for (int i = 0; i < to->cat.ntables; i++)
+        if (to->owners[i]->of)
+            refer(to, to->cat.tables[i], !which);
     *out = to;
     return 0;
 }
@@ -271,8 +301,9 @@ static void note_scan(void *ctx, struct fe_node *n)
     struct scanned *x = ctx;
     int i = table_number(x->of, n->u.scan.table);
     const struct fe_table *t = n->u.scan.table;
-    x->any |= x->of->owners[i]->mem && !(t->ncols && t->cols[0].facts.known);
-    x->which[i] = x->of->owners[i]->facts != NULL;
+    for (int c = 0; c < t->ncols; c++)
+        x->any |= x->of->owners[i]->mem && !t->cols[c].facts.known;
+    x->which[i] = has_views(x->of->owners[i]);
     x->learns |= x->which[i];
 }
 

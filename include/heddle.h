@@ -226,6 +226,16 @@ HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, 
 /* The same, but a registered table of this name is replaced, if the new one is good; else it stays. */
 HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                        int facts, heddle_error **err);
+/* The same with keys, as JSON text: {"primary_key": ["a"], "foreign_keys": [{"columns": ["b"], "table": "parent", "references": ["id"]}]},
+ * either of which may be missing, as in a schema (docs/storage.md). Plans use them as those of stored tables: rows are known to be unique, and
+ * single columns get an index. They are checked at once, which takes about what building them does. A foreign key refers to the
+ * primary key of a stored or registered table, and counts as long as that table is not dropped or replaced. keys: NULL, none.
+ * replace: a registered table of this name is replaced, if the new one is good. Errors beside those of the above: USER, keys are
+ * not of that form, or name what is not there; DATA, rows violate a key, with both rows, or the row and its values; UNSUPPORTED,
+ * the parent has segments or is in a device's memory. */
+HEDDLE_API int heddle_database_register_with_keys(heddle_database *db, const char *table,
+                                                  struct ArrowArrayStream *stream, int facts, const char *keys,
+                                                  int replace, heddle_error **err);
 /* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device types CPU and
  * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, which have none, of the context's device, for plans on backend
  * cuda alone; the producer's event is waited for. Every format that is accepted of the host is accepted but run-end encoded
