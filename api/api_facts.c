@@ -6,6 +6,7 @@
 
 #include "planner/wanted.h"
 #include "runtime/base/fault.h"
+#include "runtime/io/arrow_table.h"
 #include "runtime/store/store_count.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_stage.h"
@@ -101,10 +102,36 @@ static int make_pool(struct work *w, int64_t rows, struct hd_err *err)
     return 0;
 }
 
+static uint64_t bytes_of(const struct fe_table *t, int column)
+{
+    return (uint64_t)t->rows * ((uint64_t)t->cols[column].width + 1);
+}
+
+/* Of a column in the host's memory, or of a copy of it there. */
+static int compute_there(const struct api_table *of, int column, enum rt_facts_level level, struct work *w,
+                         struct fe_facts *out, struct hd_err *err)
+{
+    const struct fe_table *t = of->table;
+    struct fe_table_column copy;
+    void *memory;
+    if (!t->device)
+        return rt_facts_compute(&t->cols[column], t->rows, level, w->pool, w->dir, out, err);
+    if (!rt_memory_reserve(w->memory, bytes_of(t, column)))
+        return HD_FAIL(err, RESOURCE, t->name, "no memory for a copy of column \"%s\"", t->cols[column].name);
+    int rc = rt_memtable_fetch(of->mem, column, &copy, &memory, err);
+    if (rc == 0) {
+        rc = rt_facts_compute(&copy, t->rows, level, w->pool, w->dir, out, err);
+        free(memory);
+    }
+    rt_memory_unreserve(w->memory, bytes_of(t, column));
+    return rc;
+}
+
 /* *level falls to estimates where the limit leaves no memory to count in. */
-static int compute(const struct fe_table *t, int column, enum rt_facts_level *level, struct work *w,
+static int compute(const struct api_table *of, int column, enum rt_facts_level *level, struct work *w,
                    struct fe_facts *out, struct hd_err *err)
 {
+    const struct fe_table *t = of->table;
     /* an array of counters, RT_DENSE_RATIO of 4 bytes a row, is the most that counting takes */
     uint64_t bytes = *level == RT_FACTS_ESTIMATED ? 0 : (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t);
     HD_TRY(make_pool(w, t->rows, err));
@@ -114,15 +141,16 @@ static int compute(const struct fe_table *t, int column, enum rt_facts_level *le
         *level = RT_FACTS_ESTIMATED;
         bytes = 0;
     }
-    int rc = rt_facts_compute(&t->cols[column], t->rows, *level, w->pool, w->dir, out, err);
+    int rc = compute_there(of, column, *level, w, out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
 
 /* *known: they were there. */
-static int learn_column(struct api_facts *f, const struct fe_table *t, int column, enum rt_facts_level level,
-                        struct work *w, bool *known, struct hd_err *err)
+static int learn_column(const struct api_table *of, int column, enum rt_facts_level level, struct work *w, bool *known,
+                        struct hd_err *err)
 {
+    struct api_facts *f = of->facts;
     struct fe_facts found;
     pthread_mutex_lock(&f->mutex);
     int rc = wait_until_idle(f, w->stop, err);
@@ -131,7 +159,7 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     pthread_mutex_unlock(&f->mutex);
     if (rc != 0 || *known)
         return rc;
-    rc = compute(t, column, &level, w, &found, err);
+    rc = compute(of, column, &level, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
         f->column[column] = (struct column){found, level};
@@ -149,7 +177,8 @@ static int complete(heddle_database *db, struct api_table *t, struct hd_err *err
     int rc = 0;
     bool known;
     for (int c = 0; c < t->table->ncols && rc == 0; c++)
-        rc = learn_column(t->facts, t->table, c, RT_FACTS_ALL, &w, &known, err);
+        if (!t->table->device || t->table->cols[c].storage != FE_STORE_TEXT)
+            rc = learn_column(t, c, RT_FACTS_ALL, &w, &known, err);
     rt_pool_free(w.pool);
     return rc;
 }
@@ -338,7 +367,8 @@ static int find_wanted(struct heddle_statement *s, struct scanned *x)
 static int learn_one(const struct heddle_statement *s, struct api_learned_fact *x, struct work *w, struct hd_err *err)
 {
     const struct pl_wanted_fact *f = x->wanted;
-    struct api_facts *facts = s->tables->owners[table_number(s->tables, f->table)]->facts;
+    const struct api_table *of = s->tables->owners[table_number(s->tables, f->table)];
+    struct api_facts *facts = of->facts;
     enum rt_facts_level level = f->counts ? RT_FACTS_UNIQUE : RT_FACTS_ESTIMATED;
     double start = api_now_ms();
     struct hd_err e;
@@ -350,7 +380,7 @@ static int learn_one(const struct heddle_statement *s, struct api_learned_fact *
     if (!f->pays && !is_known(facts, f->column, level))
         return 0;
     hd_err_init(&e);
-    if (learn_column(facts, f->table, f->column, level, w, &known, &e) == 0) {
+    if (learn_column(of, f->column, level, w, &known, &e) == 0) {
         x->how = known ? API_LEARNED_KNOWN : API_LEARNED_COMPUTED;
         x->ms = api_now_ms() - start;
         x->exact = is_exact(facts, f->column);
@@ -420,25 +450,9 @@ static const char *how_text(enum api_how how)
     return text[how];
 }
 
-/* A device's tables have none, and are named so. */
-struct shown {
-    struct hd_strbuf *out;
-    const struct fe_table *last;
-};
-
-static void show_device(void *ctx, struct fe_node *n)
-{
-    struct shown *x = ctx;
-    const struct fe_table *t = n->u.scan.table;
-    if (t->device && t != x->last)
-        hd_strbuf_addf(x->out, "%s: on a device, without facts\n", t->name);
-    x->last = t;
-}
-
 void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *out)
 {
     const struct api_learned *l = s->learned;
-    struct shown x = {out, NULL};
     if (!l)
         return;
     if (l->why)
@@ -457,7 +471,6 @@ void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *
             hd_strbuf_addf(out, ", %s, %.3f ms", f->exact ? "counted" : "estimated", f->ms);
         hd_strbuf_addc(out, '\n');
     }
-    fe_plan_scans(s->plan, show_device, &x);
 }
 
 int api_facts_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)

@@ -57,6 +57,8 @@ bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 
+/* Copying from a GPU's memory. */
+double pl_cost_fetched(double bytes);
 /* Computing a column's facts, values of so many bytes that have a range or do not; counts: its distinct values are counted and
  * not estimated. */
 double pl_cost_facts(double rows, bool has_range, int width, bool counts);

@@ -28,7 +28,7 @@ class Keys(unittest.TestCase):
         self.assertEqual(self.con.run({"heddle": 1, "root": {
             "op": "aggregate", "keys": [], "aggs": [{"fn": "sum", "arg": "id", "as": "n"}], "input": {
                 "op": "join", "kind": "inner", "on": [["t", "name"]], "left": {"op": "scan", "table": "sale"},
-                "right": {"op": "scan", "table": "text"}}}}).fetchall(), [(10,)])
+                "right": {"op": "scan", "table": "text"}}}}).fetchall(), [(16,)])
         self.con.register("tree", {"id": [1, 2, 3], "up": [None, 1, 1]}, primary_key="id", foreign_keys={"up": "tree"})
         self.assertEqual(self.keys("tree"), (["id"], [(["up"], "tree", ["id"])]))
 
