@@ -237,7 +237,7 @@ HEDDLE_API int heddle_database_register_with_keys(heddle_database *db, const cha
                                                   struct ArrowArrayStream *stream, int facts, const char *keys,
                                                   int replace, heddle_error **err);
 /* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device types CPU and
- * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, which have none, of the context's device, for plans on backend
+ * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, of the context's device, whose facts are lazy, too, but of strings, for plans on backend
  * cuda alone; the producer's event is waited for. Every format that is accepted of the host is accepted but run-end encoded
  * ones, from any offset, and errors are those of the host. Of one batch, "c" "s" "i" "l" "f" "g" "d:p,s" (up to 128 bits)
  * "tdD" "tsu:" "ttu" are used where they lie, without a copy, if the first row is at a multiple of 8 times the width of a
@@ -256,8 +256,8 @@ HEDDLE_API int heddle_database_register_device_stream(heddle_database *db, const
                                                       struct ArrowDeviceArrayStream *stream, heddle_error **err);
 HEDDLE_API int heddle_database_replace_device_stream(heddle_database *db, const char *table,
                                                      struct ArrowDeviceArrayStream *stream, heddle_error **err);
-/* Computes the facts of a registered table that are not known yet, of all columns: nothing where they are, where the table is
- * stored or in a device's memory, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
+/* Computes the facts of a registered table that are not known yet, of all columns (of a device's table but strings): nothing where they
+ * are, where the table is stored, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
 HEDDLE_API int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */

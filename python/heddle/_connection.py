@@ -126,7 +126,7 @@ class Connection:
         """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
         DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns. What has
         `__arrow_c_device_array__` or `__arrow_c_device_stream__` and lies on the connection's GPU, such as a DataFrame
-        of cuDF, stays there, for plans on backend cuda; such a table has no facts.
+        of cuDF, stays there, for plans on backend cuda, without keys.
 
         Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
         this name is replaced. Nobody may change the data as long as the table is there. `facts`: ranges and distinct
