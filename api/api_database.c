@@ -4,6 +4,7 @@
 #include "api/api_backend.h"
 #include "api/api_facts.h"
 #include "api/api_internal.h"
+#include "api/api_keys.h"
 #include "runtime/io/arrow_table.h"
 #include "runtime/store/store.h"
 
@@ -14,6 +15,7 @@ void api_table_release(struct api_table *t)
     if (atomic_fetch_sub(&t->refs, 1) > 1)
         return;
     rt_memtable_free(t->mem);
+    api_keys_free(t->keys);
     api_facts_free(t->facts);
     hd_arena_release(&t->arena);
     if (t->of)

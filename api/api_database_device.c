@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_facts.h"
 #include "api/api_internal.h"
 #include "runtime/base/fault.h"
 #include "runtime/io/arrow_device.h"
@@ -59,7 +60,7 @@ static void given_release(struct ArrowArrayStream *s)
 static int register_host(heddle_database *db, const char *name, struct given *g, bool replace, struct hd_err *err)
 {
     struct ArrowArrayStream s = {given_schema, given_next, given_error, given_release, g};
-    return api_database_register(db, name, &s, HEDDLE_FACTS_LAZY, replace, err);
+    return api_database_register(db, name, &s, HEDDLE_FACTS_LAZY, NULL, replace, err);
 }
 
 /* ---- arrays of a device --------------------------------------------------------------------- */
@@ -109,7 +110,10 @@ static int use_table(heddle_database *db, struct rt_memtable *mem, bool replace,
     struct api_table *t = api_table_new(rt_memtable_table(mem), mem);
     if (!t)
         return HD_FAIL(err, RESOURCE, rt_memtable_table(mem)->name, "out of memory");
-    if (api_database_publish(db, t, replace, err) == 0)
+    t->facts = api_facts_new(t->table->ncols);
+    if (!t->facts)
+        HD_FAIL(err, RESOURCE, rt_memtable_table(mem)->name, "out of memory");
+    else if (api_database_publish(db, t, replace, err) == 0)
         return 0;
     t->mem = NULL; /* it stays the caller's */
     api_table_release(t);

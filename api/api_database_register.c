@@ -3,6 +3,7 @@
 #include "api/api_backend.h"
 #include "api/api_facts.h"
 #include "api/api_internal.h"
+#include "api/api_keys.h"
 #include "runtime/base/utf8.h"
 #include "runtime/io/arrow_table.h"
 
@@ -53,8 +54,21 @@ static int check_arguments(const char *name, int facts, struct hd_err *err)
     return 0;
 }
 
+/* What comes with the table before anybody knows it. */
+static int complete(heddle_database *db, struct api_table *t, int facts, const char *keys, struct hd_err *err)
+{
+    if (facts == HEDDLE_FACTS_LAZY && !(t->facts = api_facts_new(t->table->ncols)))
+        return HD_FAIL(err, RESOURCE, t->table->name, "out of memory");
+    if (!keys)
+        return 0;
+    struct api_snapshot *now = api_database_snapshot(db);
+    int rc = api_keys_declare(db->context, now, t, keys, err);
+    api_snapshot_release(now);
+    return rc;
+}
+
 int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, int facts,
-                          bool replace, struct hd_err *err)
+                          const char *keys, bool replace, struct hd_err *err)
 {
     struct rt_memtable *mem;
     if (check_arguments(name, facts, err) != 0) {
@@ -67,11 +81,9 @@ int api_database_register(heddle_database *db, const char *name, struct ArrowArr
         rt_memtable_free(mem);
         return HD_FAIL(err, RESOURCE, name, "out of memory");
     }
-    if (facts == HEDDLE_FACTS_LAZY && !(t->facts = api_facts_new(t->table->ncols))) {
-        api_table_release(t);
-        return HD_FAIL(err, RESOURCE, name, "out of memory");
-    }
-    int rc = api_database_publish(db, t, replace, err);
+    int rc = complete(db, t, facts, keys, err);
+    if (rc == 0)
+        rc = api_database_publish(db, t, replace, err);
     if (rc != 0)
         api_table_release(t);
     return rc;
@@ -96,7 +108,20 @@ int heddle_database_register(heddle_database *db, const char *table, struct Arro
         API_NEED(table, err);
     }
     hd_err_init(&e);
-    return api_finish(api_database_register(db, table, stream, facts, false, &e), &e, err);
+    return api_finish(api_database_register(db, table, stream, facts, NULL, false, &e), &e, err);
+}
+
+int heddle_database_register_with_keys(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
+                                       int facts, const char *keys, int replace, heddle_error **err)
+{
+    struct hd_err e;
+    if (any_missing(db, table, stream)) {
+        API_NEED(stream, err);
+        API_NEED(db, err);
+        API_NEED(table, err);
+    }
+    hd_err_init(&e);
+    return api_finish(api_database_register(db, table, stream, facts, keys, replace != 0, &e), &e, err);
 }
 
 int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream, int facts,
@@ -109,7 +134,7 @@ int heddle_database_replace(heddle_database *db, const char *table, struct Arrow
         API_NEED(table, err);
     }
     hd_err_init(&e);
-    return api_finish(api_database_register(db, table, stream, facts, true, &e), &e, err);
+    return api_finish(api_database_register(db, table, stream, facts, NULL, true, &e), &e, err);
 }
 
 static int drop_table(heddle_database *db, const char *name, struct hd_err *err)

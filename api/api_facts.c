@@ -7,6 +7,7 @@
 #include "frontend/zones.h"
 #include "planner/wanted.h"
 #include "runtime/base/fault.h"
+#include "runtime/io/arrow_table.h"
 #include "runtime/store/store_count.h"
 #include "runtime/store/store_facts.h"
 #include "runtime/store/store_stage.h"
@@ -112,15 +113,41 @@ static int make_pool(struct work *w, int64_t rows, struct hd_err *err)
 static struct fe_zone *zones_of(const struct fe_table *t, int column, enum rt_facts_level level)
 {
     const struct fe_table_column *c = &t->cols[column];
-    bool passes = level == RT_FACTS_ALL || c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT;
+    bool passes = !t->device && (level == RT_FACTS_ALL || c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT);
     bool has = passes && fe_column_has_zones(c) && t->rows > FE_ZONE_ROWS;
     return has ? hd_try_calloc((size_t)fe_zones_of(t->rows), sizeof(struct fe_zone)) : NULL;
 }
 
-/* *level falls to estimates where the limit leaves no memory to count in. */
-static int compute(const struct fe_table *t, int column, enum rt_facts_level *level, struct work *w, struct column *out,
-                   struct hd_err *err)
+static uint64_t bytes_of(const struct fe_table *t, int column)
 {
+    return (uint64_t)t->rows * ((uint64_t)t->cols[column].width + 1);
+}
+
+/* Of a column in the host's memory, or of a copy of it there. */
+static int compute_there(const struct api_table *of, int column, enum rt_facts_level level, struct work *w,
+                         struct column *out, struct hd_err *err)
+{
+    const struct fe_table *t = of->table;
+    struct fe_table_column copy;
+    void *memory;
+    if (!t->device)
+        return rt_facts_compute(&t->cols[column], t->rows, level, w->pool, w->dir, &out->facts, out->zones, err);
+    if (!rt_memory_reserve(w->memory, bytes_of(t, column)))
+        return HD_FAIL(err, RESOURCE, t->name, "no memory for a copy of column \"%s\"", t->cols[column].name);
+    int rc = rt_memtable_fetch(of->mem, column, &copy, &memory, err);
+    if (rc == 0) {
+        rc = rt_facts_compute(&copy, t->rows, level, w->pool, w->dir, &out->facts, NULL, err);
+        free(memory);
+    }
+    rt_memory_unreserve(w->memory, bytes_of(t, column));
+    return rc;
+}
+
+/* *level falls to estimates where the limit leaves no memory to count in. */
+static int compute(const struct api_table *of, int column, enum rt_facts_level *level, struct work *w,
+                   struct column *out, struct hd_err *err)
+{
+    const struct fe_table *t = of->table;
     /* an array of counters, RT_DENSE_RATIO of 4 bytes a row, is the most that counting takes */
     uint64_t bytes = *level == RT_FACTS_ESTIMATED ? 0 : (uint64_t)t->rows * RT_DENSE_RATIO * sizeof(uint32_t);
     HD_TRY(make_pool(w, t->rows, err));
@@ -130,7 +157,7 @@ static int compute(const struct fe_table *t, int column, enum rt_facts_level *le
         *level = RT_FACTS_ESTIMATED;
         bytes = 0;
     }
-    int rc = rt_facts_compute(&t->cols[column], t->rows, *level, w->pool, w->dir, &out->facts, out->zones, err);
+    int rc = compute_there(of, column, *level, w, out, err);
     rt_memory_unreserve(w->memory, bytes);
     return rc;
 }
@@ -145,9 +172,10 @@ static void keep(struct column *c, const struct column *found, enum rt_facts_lev
 }
 
 /* *known: they were there. */
-static int learn_column(struct api_facts *f, const struct fe_table *t, int column, enum rt_facts_level level,
-                        struct work *w, bool *known, struct hd_err *err)
+static int learn_column(const struct api_table *of, int column, enum rt_facts_level level, struct work *w, bool *known,
+                        struct hd_err *err)
 {
+    struct api_facts *f = of->facts;
     struct column found = {.zones = NULL};
     pthread_mutex_lock(&f->mutex);
     int rc = wait_until_idle(f, w->stop, err);
@@ -156,8 +184,8 @@ static int learn_column(struct api_facts *f, const struct fe_table *t, int colum
     pthread_mutex_unlock(&f->mutex);
     if (rc != 0 || *known)
         return rc;
-    found.zones = f->column[column].zones ? NULL : zones_of(t, column, level);
-    rc = compute(t, column, &level, w, &found, err);
+    found.zones = f->column[column].zones ? NULL : zones_of(of->table, column, level);
+    rc = compute(of, column, &level, w, &found, err);
     pthread_mutex_lock(&f->mutex);
     if (rc == 0)
         keep(&f->column[column], &found, level);
@@ -177,7 +205,8 @@ static int complete(heddle_database *db, struct api_table *t, struct hd_err *err
     int rc = 0;
     bool known;
     for (int c = 0; c < t->table->ncols && rc == 0; c++)
-        rc = learn_column(t->facts, t->table, c, RT_FACTS_ALL, &w, &known, err);
+        if (!t->table->device || t->table->cols[c].storage != FE_STORE_TEXT)
+            rc = learn_column(t, c, RT_FACTS_ALL, &w, &known, err);
     rt_pool_free(w.pool);
     return rc;
 }
@@ -206,13 +235,16 @@ static int copy_table(struct hd_arena *a, const struct api_table *base, struct f
     const struct fe_table *t = base->table;
     struct fe_table *copy = hd_dup(a, t, sizeof *t);
     copy->cols = hd_dup(a, t->cols, (size_t)t->ncols * sizeof *t->cols);
-    pthread_mutex_lock(&base->facts->mutex);
-    for (int c = 0; c < t->ncols; c++)
+    copy->fks = hd_dup(a, t->fks, (size_t)t->nfks * sizeof *t->fks);
+    if (base->facts)
+        pthread_mutex_lock(&base->facts->mutex);
+    for (int c = 0; c < t->ncols && base->facts; c++)
         if (base->facts->column[c].facts.known) {
             copy->cols[c].facts = base->facts->column[c].facts;
             copy->cols[c].zones = base->facts->column[c].zones;
         }
-    pthread_mutex_unlock(&base->facts->mutex);
+    if (base->facts)
+        pthread_mutex_unlock(&base->facts->mutex);
     *out = copy;
     return 0;
 }
@@ -234,13 +266,37 @@ static struct api_table *view_of(struct api_table *base, struct hd_err *err)
     return NULL;
 }
 
+/* What is known of it later: facts, and which tables its keys refer to. */
+static bool has_views(const struct api_table *t)
+{
+    return t->facts || t->keys;
+}
+
+/* Foreign keys refer to the tables of this snapshot. One whose parent is not there any more still leads by its index from that
+ * one's rows, which are kept, and tells nothing of another table of the name: of all, to be listed, it is left out. */
+static void refer(const struct api_snapshot *s, struct fe_table *t, bool all)
+{
+    int n = 0;
+    for (int k = 0; k < t->nfks; k++) {
+        struct fe_foreign_key f = t->fks[k];
+        int i = 0;
+        while (i < s->cat.ntables && s->cat.tables[i]->id != f.parent->id)
+            i++;
+        if (i < s->cat.ntables)
+            f.parent = s->cat.tables[i];
+        if (i < s->cat.ntables || !all)
+            t->fks[n++] = f;
+    }
+    t->nfks = n;
+}
+
 int api_facts_views(const struct api_snapshot *from, const bool *which, struct api_snapshot **out, struct hd_err *err)
 {
     struct api_snapshot *to = api_snapshot_with(from, NULL, 0);
     if (!to)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     for (int i = 0; i < to->cat.ntables; i++) {
-        if (!to->owners[i]->facts || (which && !which[i]))
+        if (!has_views(to->owners[i]) || (which && !which[i]))
             continue;
         struct api_table *view = view_of(to->owners[i], err);
         if (!view) {
@@ -251,6 +307,9 @@ int api_facts_views(const struct api_snapshot *from, const bool *which, struct a
         to->owners[i] = view;
         to->cat.tables[i] = view->table;
     }
+    for (int i = 0; i < to->cat.ntables; i++)
+        if (to->owners[i]->of)
+            refer(to, to->cat.tables[i], !which);
     *out = to;
     return 0;
 }
@@ -301,8 +360,9 @@ static void note_scan(void *ctx, struct fe_node *n)
     struct scanned *x = ctx;
     int i = table_number(x->of, n->u.scan.table);
     const struct fe_table *t = n->u.scan.table;
-    x->any |= x->of->owners[i]->mem && !(t->ncols && t->cols[0].facts.known);
-    x->which[i] = x->of->owners[i]->facts != NULL;
+    for (int c = 0; c < t->ncols; c++)
+        x->any |= x->of->owners[i]->mem && !t->cols[c].facts.known;
+    x->which[i] = has_views(x->of->owners[i]);
     x->learns |= x->which[i];
 }
 
@@ -337,7 +397,8 @@ static int find_wanted(struct heddle_statement *s, struct scanned *x)
 static int learn_one(const struct heddle_statement *s, struct api_learned_fact *x, struct work *w, struct hd_err *err)
 {
     const struct pl_wanted_fact *f = x->wanted;
-    struct api_facts *facts = s->tables->owners[table_number(s->tables, f->table)]->facts;
+    const struct api_table *of = s->tables->owners[table_number(s->tables, f->table)];
+    struct api_facts *facts = of->facts;
     enum rt_facts_level level = f->counts ? RT_FACTS_UNIQUE : RT_FACTS_ESTIMATED;
     double start = api_now_ms();
     struct hd_err e;
@@ -349,7 +410,7 @@ static int learn_one(const struct heddle_statement *s, struct api_learned_fact *
     if (!f->pays && !is_known(facts, f->column, level))
         return 0;
     hd_err_init(&e);
-    if (learn_column(facts, f->table, f->column, level, w, &known, &e) == 0) {
+    if (learn_column(of, f->column, level, w, &known, &e) == 0) {
         x->how = known ? API_LEARNED_KNOWN : API_LEARNED_COMPUTED;
         x->ms = api_now_ms() - start;
         x->exact = is_exact(facts, f->column);
@@ -419,25 +480,9 @@ static const char *how_text(enum api_how how)
     return text[how];
 }
 
-/* A device's tables have none, and are named so. */
-struct shown {
-    struct hd_strbuf *out;
-    const struct fe_table *last;
-};
-
-static void show_device(void *ctx, struct fe_node *n)
-{
-    struct shown *x = ctx;
-    const struct fe_table *t = n->u.scan.table;
-    if (t->device && t != x->last)
-        hd_strbuf_addf(x->out, "%s: on a device, without facts\n", t->name);
-    x->last = t;
-}
-
 void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *out)
 {
     const struct api_learned *l = s->learned;
-    struct shown x = {out, NULL};
     if (!l)
         return;
     if (l->why)
@@ -456,7 +501,6 @@ void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *
             hd_strbuf_addf(out, ", %s, %.3f ms", f->exact ? "counted" : "estimated", f->ms);
         hd_strbuf_addc(out, '\n');
     }
-    fe_plan_scans(s->plan, show_device, &x);
 }
 
 int api_facts_show(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)

@@ -22,7 +22,7 @@ void api_facts_show_learned(const struct heddle_statement *s, struct hd_strbuf *
 /* A member of the report, a comma before it. */
 void api_facts_report(struct hd_strbuf *b, const struct heddle_statement *s);
 
-/* A snapshot with views in the place of registered tables; which: of these tables, NULL: of all. */
+/* A snapshot with views in the place of registered tables; which: of these tables, NULL: of all, to be listed. */
 int api_facts_views(const struct api_snapshot *from, const bool *which, struct api_snapshot **out, struct hd_err *err);
 
 #endif

@@ -74,6 +74,7 @@ struct api_table {
     atomic_int refs;
     struct rt_memtable *mem; /* NULL: stored, or a view */
     struct fe_table *table;
+    struct api_keys *keys; /* of `table`, or NULL (api_keys.h) */
     struct api_facts *facts; /* computed when plans want them; NULL: what `table` has is all */
     struct api_table *of; /* a view: what it is a view of; its `table` is in the arena (api_facts.h) */
     struct hd_arena arena;
@@ -103,9 +104,9 @@ void api_snapshot_release(struct api_snapshot *s); /* NULL is fine */
 int api_database_open(heddle_context *c, const char *path, int flags, heddle_database **out, struct hd_err *err);
 /* The catalog and store of a directory: of a database in one, or of one in partitions. */
 int api_database_read(heddle_database *db, const char *path, int flags, struct hd_err *err);
-/* facts: HEDDLE_FACTS_*. The stream is released in any case. */
+/* facts: HEDDLE_FACTS_*; keys: JSON text or NULL. The stream is released in any case. */
 int api_database_register(heddle_database *db, const char *name, struct ArrowArrayStream *stream, int facts,
-                          bool replace, struct hd_err *err);
+                          const char *keys, bool replace, struct hd_err *err);
 int api_table_name_check(const char *name, struct hd_err *err);
 /* From now on the database has the table, in the place of a registered one of its name or, !replace, beside all. On success
  * the caller's reference is the database's. */

@@ -257,5 +257,9 @@ struct fe_schema {
     struct fe_schema_table *tables;
 };
 int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err);
+/* Keys of a table that has its columns already: {"primary_key": ..., "foreign_keys": ...}, as a table of a schema has them; those
+ * of other tables refer to tables of `others`, whose keys are there. Nothing is checked but names and types. USER errors. */
+int fe_keys_read(struct hd_arena *a, const char *json, struct fe_table *t, const struct fe_catalog *others,
+                 struct hd_err *err);
 
 #endif

@@ -355,6 +355,30 @@ static int read_schema(const struct fe_json *v, struct fe_schema *s)
     return read_all_foreign_keys(&list, s);
 }
 
+static const struct fe_table *find_in_catalog(const void *set, const char *name)
+{
+    return fe_catalog_find(set, name);
+}
+
+static int read_keys(const struct fe_json *v, struct fe_table *t, const struct fe_catalog *others)
+{
+    HD_TRY(fe_json_object(v, "primary_key", "foreign_keys", NULL));
+    HD_TRY(fe_read_primary_key(v, t));
+    return fe_read_foreign_keys(v, t, find_in_catalog, others, false);
+}
+
+int fe_keys_read(struct hd_arena *a, const char *json, struct fe_table *t, const struct fe_catalog *others,
+                 struct hd_err *err)
+{
+    struct fe_json_reader r = {.arena = a, .err = err, .class = HD_ERR_USER};
+    struct fe_json root;
+    int rc = fe_json_open(&r, json, &root);
+    if (rc == 0)
+        rc = read_keys(&root, t, others);
+    fe_json_close(&r);
+    return rc;
+}
+
 int fe_schema_read(struct hd_arena *a, const char *json, struct fe_schema **out, struct hd_err *err)
 {
     struct fe_json_reader r = {.arena = a, .err = err, .class = HD_ERR_USER};

@@ -232,8 +232,18 @@ HEDDLE_API int heddle_database_register(heddle_database *db, const char *table, 
 /* The same, but a registered table of this name is replaced, if the new one is good; else it stays. */
 HEDDLE_API int heddle_database_replace(heddle_database *db, const char *table, struct ArrowArrayStream *stream,
                                        int facts, heddle_error **err);
+/* The same with keys, as JSON text: {"primary_key": ["a"], "foreign_keys": [{"columns": ["b"], "table": "parent", "references": ["id"]}]},
+ * either of which may be missing, as in a schema (docs/storage.md). Plans use them as those of stored tables: rows are known to be unique, and
+ * single columns get an index. They are checked at once, which takes about what building them does. A foreign key refers to the
+ * primary key of a stored or registered table, and counts as long as that table is not dropped or replaced. keys: NULL, none.
+ * replace: a registered table of this name is replaced, if the new one is good. Errors beside those of the above: USER, keys are
+ * not of that form, or name what is not there; DATA, rows violate a key, with both rows, or the row and its values; UNSUPPORTED,
+ * the parent has segments or is in a device's memory. */
+HEDDLE_API int heddle_database_register_with_keys(heddle_database *db, const char *table,
+                                                  struct ArrowArrayStream *stream, int facts, const char *keys,
+                                                  int replace, heddle_error **err);
 /* Registers a batch that lies in a device's memory; schema and array are taken over in any case. Device types CPU and
- * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, which have none, of the context's device, for plans on backend
+ * CUDA_HOST: as heddle_database_register, with lazy facts. CUDA and CUDA_MANAGED, of the context's device, whose facts are lazy, too, but of strings, for plans on backend
  * cuda alone; the producer's event is waited for. Every format that is accepted of the host is accepted but run-end encoded
  * ones, from any offset, and errors are those of the host. Of one batch, "c" "s" "i" "l" "f" "g" "d:p,s" (up to 128 bits)
  * "tdD" "tsu:" "ttu" are used where they lie, without a copy, if the first row is at a multiple of 8 times the width of a
@@ -252,8 +262,8 @@ HEDDLE_API int heddle_database_register_device_stream(heddle_database *db, const
                                                       struct ArrowDeviceArrayStream *stream, heddle_error **err);
 HEDDLE_API int heddle_database_replace_device_stream(heddle_database *db, const char *table,
                                                      struct ArrowDeviceArrayStream *stream, heddle_error **err);
-/* Computes the facts of a registered table that are not known yet, of all columns: nothing where they are, where the table is
- * stored or in a device's memory, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
+/* Computes the facts of a registered table that are not known yet, of all columns (of a device's table but strings): nothing where they
+ * are, where the table is stored, or with HEDDLE_FACTS_NEVER. RESOURCE: no memory. */
 HEDDLE_API int heddle_database_compute_facts(heddle_database *db, const char *table, heddle_error **err);
 HEDDLE_API int heddle_database_drop(heddle_database *db, const char *table, heddle_error **err);
 /* Tables, stored ones first. A name stays until its table is dropped or the database freed; NULL: no such i. */

@@ -45,6 +45,8 @@ double pl_cost_band(double rows, double probe, double pairs, int comparisons);
 /* Sorting `build` rows for a loop over pairs, unless they come in order, and finding what of each part of them, which a
  * cache holds, lies in a probe row's range. */
 double pl_cost_near(double build, bool in_order, double probe);
+/* Rows that are looked up in a bitmap of the nearest cache, before they are in a table. */
+double pl_cost_sieve(double rows);
 /* The share of rows that a range with so many ends leaves, where nothing is known of it. */
 double pl_range_share(int ends);
 /* The same for two ends of two values: intervals that overlap, or two inequalities that know nothing of each other. */
@@ -67,6 +69,8 @@ bool pl_worth_optimising(double work, bool loops, int weight);
 /* Exchanged sides must be cheaper than written ones by more than estimates tell apart. */
 bool pl_cost_exchange(double written, double exchanged);
 
+/* Copying from a GPU's memory. */
+double pl_cost_fetched(double bytes);
 /* Computing a column's facts, values of so many bytes that have a range or do not; counts: its distinct values are counted and
  * not estimated. */
 double pl_cost_facts(double rows, bool has_range, int width, bool counts);

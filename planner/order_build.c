@@ -13,6 +13,7 @@ struct building {
     struct rewriting w; /* its arena */
     void (*tell)(void *, struct fe_node *, const struct order_plan *);
     void *data;
+    bool again; /* relations are there already */
 };
 
 /* Rows, and where they have the query's columns (-1: not). */
@@ -142,6 +143,10 @@ static struct part leaf(const struct building *b, int r)
     struct part p = {s->n, nowhere(b)};
     for (int i = 0; i < s->n->ncols; i++)
         p.at[s->base + i] = i;
+    if (b->again) {
+        p.n = hd_dup(b->q->a, s->n, sizeof *s->n);
+        p.n->id = (*b->q->next_id)++;
+    }
     return p;
 }
 
@@ -265,23 +270,24 @@ static struct part join_dependent(const struct building *b, const struct order_p
     return (struct part){filter(b, j.n, above), at};
 }
 
-/* Rows of l with a key of relation p->sieve, which stands on the other side. */
-static struct part sieved(const struct building *b, const struct order_plan *p, struct part l)
+static struct part build(const struct building *b, const struct order_plan *p);
+
+/* Rows of l, the left side of p, with a key that a part of the right side has. */
+static struct part sieved(const struct building *b, const struct order_plan *p, const struct order_sieve *s,
+                          struct part l)
 {
-    const int x = order_first(p->sieve);
-    struct order_plan of_it = {.set = p->sieve, .driver = -1}, pair = {.left = p->left, .right = &of_it};
-    struct part r = leaf(b, x);
-    r.n = hd_dup(b->q->a, r.n, sizeof *r.n);
-    r.n->id = (*b->q->next_id)++;
-    struct joining j = new_join(b, &pair, l, r);
+    const struct building again = {b->q, b->w, b->tell, b->data, true};
+    const struct order_plan *t = s->by;
+    struct order_plan pair = {.left = p->left, .right = t, .rows = s->rows, .sampled = s->sampled};
+    struct joining j = new_join(b, &pair, l, build(&again, t));
     j.n->u.join.kind = FE_SEMI;
     set_columns(&j, FE_SEMI);
     for (int i = 0; i < b->q->equals.n; i++) {
-        const struct fe_expr *mine = member_in(&b->q->equals.v[i], p->left),
-                             *its = member_in(&b->q->equals.v[i], &of_it);
+        const struct fe_expr *mine = member_in(&b->q->equals.v[i], p->left), *its = member_in(&b->q->equals.v[i], t);
         if (mine && its)
             add_key(&j, mine, its, false);
     }
+    b->tell(b->data, j.n, &pair);
     return (struct part){j.n, l.at};
 }
 
@@ -293,8 +299,8 @@ static struct part build(const struct building *b, const struct order_plan *p)
     int right = order_first(p->right->set);
     if (!p->right->left && b->q->sources.v[right].kind != FE_INNER)
         return join_dependent(b, p, right, l, r);
-    if (p->sieve)
-        l = sieved(b, p, l);
+    for (int i = 0; i < ORDER_SIEVES && p->sieves[i].by; i++)
+        l = sieved(b, p, &p->sieves[i], l);
     joined = join_inner(b, p, l, r);
     b->tell(b->data, joined.n, p);
     return joined;

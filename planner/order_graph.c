@@ -4,6 +4,8 @@
  * 4), so that what filters drop of a key's side is dropped of the other one, too. */
 #include "planner/order_graph.h"
 
+#include <string.h>
+
 #include "planner/cost.h"
 
 /* ---- connections ------------------------------------------------------------------------------------------ */
@@ -230,7 +232,7 @@ static double cost_index(const struct order_graph *g, const struct order_relatio
 struct looking_up {
     double cost;
     bool keeps; /* the order of the rows that look up */
-    order_set sieve;
+    struct order_sieve sieves[ORDER_SIEVES];
 };
 
 /* By columns of several classes: in a table that is sorted by them. */
@@ -262,22 +264,110 @@ static struct made made_of(const struct order_graph *g, uint64_t between, const 
     return m;
 }
 
-/* A hash table by several columns is more work for each row than a bitmap by one of them: of a table whose filter leaves
- * few of its keys, which is scanned once more for that. What is looked up then are rows with such keys. */
-static void sieve_by(const struct order_graph *g, const struct order_class *c, int x, const struct made *m,
-                     const struct order_plan *p, const struct order_plan *b, struct looking_up *best)
+/* A hash table by several columns is more work for each row than a bitmap by one of them: of the keys that a part of the
+ * other side has, which is scanned or joined once more for that (semi-join reduction: Bernstein and Chiu, JACM 28(1),
+ * 1981). What is looked up then are rows with such keys. */
+struct sieving {
+    const struct order_graph *g;
+    uint64_t between, classes; /* that rows are looked up by; those that no sieve is by yet */
+    double fixed; /* what tables and sieves cost to make, and rows to be looked up in sieves */
+    double left; /* rows that sieves leave */
+    order_set set; /* relations of these rows and of sieves, and what samples say of them */
+    double sampled;
+    int n;
+    struct order_sieve sieves[ORDER_SIEVES];
+};
+
+/* The relation of part t whose column of class c is a key with few of its values left in t, -1: none; *share: of them. */
+static int sieve_key(const struct order_graph *g, const struct order_class *c, const struct order_plan *t,
+                     double *share)
 {
     static const double few = 0.5;
-    const struct order_relation *r = &g->relations[x];
-    const struct order_column *of = &c->of[x];
-    double share = r->rows / HD_MAX(1, r->scanned);
-    if (!of->there || !of->key || of->hashed || r->dependent || share > few ||
-        !pl_table_cached(of->distinct / 320, 0)) /* of bits in place of rows of 40 bytes */
+    int found = -1;
+    for (order_set s = t->set & c->relations; s; s &= s - 1) {
+        const struct order_column *of = &c->of[order_first(s)];
+        double left = t->rows / HD_MAX(1, g->relations[order_first(s)].scanned);
+        if (!of->there || !of->key || of->hashed || left > few || !pl_table_cached(of->distinct / 320, 0))
+            continue; /* of bits in place of rows of 40 bytes */
+        found = order_first(s);
+        *share = left;
+    }
+    return found;
+}
+
+/* All of it are tables, which can be scanned once more, and one column is looked up: two would be no bitmap. */
+static bool may_sieve(const struct sieving *v, const struct order_plan *t)
+{
+    bool all = true;
+    int columns = 0;
+    for (order_set s = t->set; s && all; s &= s - 1)
+        all = !v->g->relations[order_first(s)].dependent && v->g->relations[order_first(s)].scanned > 0;
+    for (uint64_t s = v->between; s; s &= s - 1)
+        columns += (v->g->classes[order_first(s)].relations & t->set) != 0;
+    return all && columns == 1;
+}
+
+/* With part t as one more sieve, if that costs less than *cost by averages; *next: then, with rows that samples leave. So
+ * one that leaves few values comes first, even if these are frequent: their rows come in runs, and processors foresee
+ * those. JCC-H's Q20 takes 6.8 ms with its few busy parts first, 8.3 with a fifth of the suppliers first. */
+static void try_sieve(const struct sieving *v, const struct order_plan *t, const struct made *m, double *cost,
+                      struct sieving *next)
+{
+    for (uint64_t s = v->classes; s; s &= s - 1) {
+        double share;
+        int x = sieve_key(v->g, &v->g->classes[order_first(s)], t, &share);
+        if (x < 0)
+            continue;
+        double make = pl_cost_sieve(v->left) + (t->left ? t->cost + pl_cost_build(v->g->rates, 0, t->rows, 0)
+                                                        : pl_cost_build(v->g->rates, v->g->relations[x].scanned, t->rows, 0));
+        double with = v->fixed + make + cost_made(v->g, m, HD_MAX(1, v->left * share));
+        if (with >= *cost)
+            continue;
+        *cost = with;
+        *next = *v;
+        next->classes &= ~((uint64_t)1 << order_first(s));
+        next->fixed += make;
+        next->set |= t->set;
+        next->sampled = sampled_share(v->g, next->set);
+        next->left = HD_MAX(1, v->left * HD_MIN(1, share * next->sampled / (v->sampled * t->sampled)));
+        next->sieves[next->n++] = (struct order_sieve){t, next->left, next->sampled};
+    }
+}
+
+static void try_parts(const struct sieving *v, const struct order_plan *t, const struct made *m, double *cost,
+                      struct sieving *next)
+{
+    if (may_sieve(v, t))
+        try_sieve(v, t, m, cost, next);
+    if (!t->left)
         return;
-    double cost =
-        b->cost + pl_cost_build(g->rates, r->scanned, r->rows, p->rows) + cost_made(g, m, HD_MAX(1, p->rows * share));
-    if (cost < best->cost)
-        *best = (struct looking_up){cost, true, order_of(x)};
+    try_parts(v, t->left, m, cost, next);
+    try_parts(v, t->right, m, cost, next);
+}
+
+/* Rows of p go through one sieve after the other, and then to the table of b. */
+static void sieve(const struct order_graph *g, uint64_t between, const struct made *m, const struct order_plan *p,
+                  const struct order_plan *b, struct looking_up *best)
+{
+    struct sieving v = {.g = g,
+                        .between = between,
+                        .classes = between,
+                        .fixed = b->cost,
+                        .left = p->rows,
+                        .set = p->set,
+                        .sampled = p->sampled};
+    while (v.n < ORDER_SIEVES) {
+        struct sieving next = v;
+        double averages = best->cost;
+        try_parts(&v, b->left, m, &averages, &next);
+        try_parts(&v, b->right, m, &averages, &next);
+        const double cost = next.fixed + cost_made(g, m, next.left);
+        if (next.n == v.n || cost >= best->cost)
+            return;
+        *best = (struct looking_up){.cost = cost, .keeps = true};
+        memcpy(best->sieves, next.sieves, sizeof best->sieves);
+        v = next;
+    }
 }
 
 /* Each row of p is looked up in b, which a table is made of, or which has one. */
@@ -300,15 +390,12 @@ static struct looking_up look_up(const struct order_graph *g, uint64_t between, 
         double cost = cost_index(g, r, of, comes_by(c, p), p->rows,
                                  met > HD_MAX(1, of->children) * g->rates->sampled ? met : found);
         if (cost < best.cost)
-            best = (struct looking_up){cost, of->key || !of->scattered, 0};
+            best = (struct looking_up){.cost = cost, .keeps = of->key || !of->scattered};
     }
     if (!b->left)
         best.cost = HD_MIN(best.cost, cost_children(g, between, b, p->rows));
-    for (uint64_t s = b->left && (between & (between - 1)) ? between : 0; s; s &= s - 1) {
-        const struct order_class *c = &g->classes[order_first(s)];
-        for (order_set x = b->set & c->relations; x; x &= x - 1)
-            sieve_by(g, c, order_first(x), &m, p, b, &best);
-    }
+    if (b->left && (between & (between - 1)))
+        sieve(g, between, &m, p, b, &best);
     best.cost += p->cost + pl_cost_scan(g->rates, rows);
     return best;
 }
@@ -379,7 +466,7 @@ bool order_join(const struct order_graph *g, const struct order_plan *a, const s
                                .driver = best->keeps ? through->driver : -1,
                                .left = through,
                                .right = through == a ? b : a,
-                               .sampled = sampled,
-                               .sieve = best->sieve};
+                               .sampled = sampled};
+    memcpy(out->sieves, best->sieves, sizeof out->sieves);
     return true;
 }

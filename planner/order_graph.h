@@ -93,6 +93,13 @@ struct order_graph {
     order_set *neighbours; /* [relation] */
 };
 
+/* Keys of a part of the right side, and rows that have one of them, with what samples say of these. */
+struct order_sieve {
+    const struct order_plan *by;
+    double rows, sampled;
+};
+enum { ORDER_SIEVES = 2 }; /* before rows are looked up by several columns */
+
 /* A tree over `set`, by its root; left NULL: a relation. The left side is gone through, the right one looked up. */
 struct order_plan {
     order_set set;
@@ -100,7 +107,8 @@ struct order_plan {
     int driver; /* the relation whose scan rows come from, in its order; -1: none */
     const struct order_plan *left, *right;
     double sampled; /* what samples say of its rows, in place of 1 that averages do */
-    order_set sieve; /* a relation on the right whose keys rows on the left are looked up in first; 0: none */
+    /* rows on the left are looked up in these first, one after the other; by NULL: no more */
+    struct order_sieve sieves[ORDER_SIEVES];
 };
 
 /* Fills g->neighbours: who shares a class or a condition that connects, or needs whom. Parts without a connection get

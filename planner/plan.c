@@ -77,12 +77,26 @@ static int needed_columns(struct ctx *c)
     return 0;
 }
 
+static void mark_nodes(const struct fe_node *n, const struct fe_node **by_id)
+{
+    by_id[n->id] = n;
+    for (int i = 0; i < n->ninputs; i++)
+        mark_nodes(n->inputs[i], by_id);
+}
+
+/* Nodes of trees that were given up are counted, too, and have the numbers of others, or none that there are. */
 static int facts(struct ctx *c)
 {
+    const struct fe_node **by_id = HD_NEWN(c->a, const struct fe_node *, c->plan->nnodes + 1);
     c->est = HD_NEWN(c->a, struct est_node, c->plan->nnodes + 1);
+    mark_nodes(c->plan->root, by_id);
+    for (int i = 0; i < c->plan->nshared; i++)
+        mark_nodes(c->plan->shared[i], by_id);
     for (int i = 0; i < c->counted.n; i++) {
-        struct est_node *e = &c->est[c->counted.v[i].n->id];
         const struct order_counted *x = &c->counted.v[i];
+        if (x->n->id >= c->plan->nnodes || by_id[x->n->id] != x->n)
+            continue;
+        struct est_node *e = &c->est[x->n->id];
         if (x->met) {
             e->met = x->met;
             e->nmet = x->nmet;

@@ -258,15 +258,16 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
 {
     const struct fe_table_column *c = &t->cols[column];
     bool has_range = c->storage == FE_STORE_INT || c->storage == FE_STORE_DICT, counts = wants_counts(uses);
-    if (c->facts.known || !(has_range || uses & BY_DISTINCT))
-        return;
+    if (c->facts.known || !(has_range || uses & BY_DISTINCT) || (t->device && c->storage == FE_STORE_TEXT))
+        return; /* a device's strings are not copied for that */
     unsigned gains = w->joins ? uses : uses & ~(unsigned)FILTERS; /* nothing depends on rows that are left */
     double rows = (double)t->rows, limit = HD_MAX(gain_of(gains) * rows, pl_facts_spare(w->rows));
     limit = w->always ? INFINITY : limit;
-    double cost = pl_cost_facts(rows, has_range, c->width, counts);
+    const double copy = t->device ? pl_cost_fetched(rows * c->width) : 0;
+    double cost = copy + pl_cost_facts(rows, has_range, c->width, counts);
     if (counts && cost > limit) {
         counts = false;
-        cost = pl_cost_facts(rows, has_range, c->width, false);
+        cost = copy + pl_cost_facts(rows, has_range, c->width, false);
     }
     out->v[out->n++] = (struct pl_wanted_fact){t, column, uses, counts, cost <= limit, cost};
 }
@@ -285,7 +286,7 @@ void pl_facts_wanted(struct hd_arena *a, const struct fe_plan *plan, bool always
     else if (!always && !w.joins && !(w.all & (KEYS | 1 << PL_USE_SORT)))
         out->why = "rows are read once, and neither joined, grouped nor sorted";
     for (int k = 0; k < w.tables.n && !out->why; k++)
-        for (int i = 0; i < w.tables.v[k].table->ncols && !w.tables.v[k].table->device; i++)
+        for (int i = 0; i < w.tables.v[k].table->ncols; i++)
             if (w.tables.v[k].columns[i])
                 weigh(&w, w.tables.v[k].table, i, w.tables.v[k].columns[i], out);
 }

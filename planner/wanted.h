@@ -20,7 +20,7 @@ struct pl_wanted_fact {
     double cost; /* ns of a thread */
 };
 
-/* Columns of the plan's tables in the host's memory by whose facts it could gain, and that lack them: in the order of tables
+/* Columns of the plan's tables by whose facts it could gain, and that lack them: in the order of tables
  * and columns. The list lives in the arena. *why, where there is none and tables lack facts: the reason; else NULL. */
 struct pl_wanted {
     int n;

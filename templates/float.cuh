@@ -231,10 +231,13 @@ HDD_APART hdd_long_float hdd_wide_ratio(u128 a, i32 scale)
     return x;
 }
 
+// Integers of 53 bits and powers of ten up to 10^22 are exact as doubles, so that their quotient has one rounding
+// (Clinger, How to Read Floating Point Numbers Accurately, PLDI 1990). Of those, powers up to 10^19 have 64 bits.
 HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
 {
-    if (v == 0)
-        return 0;
+    const i64 exact = (i64)1 << 53;
+    if (v >= -exact && v <= exact && scale <= 19)
+        return (f64)(i64)v / (f64)(u64)hdd_pow10(scale);
     const hdd_long_float x = hdd_wide_ratio(hdd_magnitude(v), scale);
     const f64 r = hdd_round_f64(&x);
     return v < 0 ? -r : r;

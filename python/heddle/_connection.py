@@ -10,6 +10,7 @@ import threading
 from typing import Any, Mapping, Sequence, TypeGuard, Union
 
 from . import _device
+from . import _keys
 from . import _native as native
 from ._device import DeviceResult
 from ._errors import IoError, UnsupportedError, UserError
@@ -121,43 +122,56 @@ class Connection:
         """Tables, columns, keys and facts, as stored ([docs/storage.md])."""
         return json.loads(native.text(native.lib.heddle_database_catalog, self._db.get()))
 
-    def register(self, name: str, data: Any, *, facts: bool | None = None, replace: bool = True) -> None:
+    def register(self, name: str, data: Any, *, facts: bool | None = None, replace: bool = True, primary_key: Any = None,
+                 foreign_keys: Mapping[Any, Any] | None = None) -> None:
         """Makes a table in memory of whatever has `__arrow_c_stream__` or `__arrow_c_array__`: a table of pyarrow, a
         DataFrame of polars or pandas, a reader, the result of a query; or of a dict of columns. What has
         `__arrow_c_device_array__` or `__arrow_c_device_stream__` and lies on the connection's GPU, such as a DataFrame
-        of cuDF, stays there, for plans on backend cuda; such a table has no facts.
+        of cuDF, stays there, for plans on backend cuda, without keys.
 
         Numbers and strings are used where they are, without a copy, where the layout allows. A table in memory of
         this name is replaced. Nobody may change the data as long as the table is there. `facts`: ranges and distinct
         values, by which plans choose ways and the order of joins, are computed: None, of a column when a query gains by
         them, once; True, of all columns now; False, never.
 
+        `primary_key`: a column or several, "a" or ["a", "b"]; `foreign_keys`: a column, or several, and the table whose
+        primary key it refers to, or a table and its columns. They are checked at once, and plans use them as keys of stored
+        tables. A foreign key counts as long as the table that it refers to stays.
+
         >>> import heddle
         >>> con = heddle.connect()
         >>> con.register("t", {"a": [1, 2, 3]})
         >>> con.rows("t")
         3
+        >>> con.register("city", {"id": [7, 8], "name": ["Ulm", "Jena"]}, primary_key="id")
+        >>> con.register("visit", {"city": [8, 7, 8]}, foreign_keys={"city": "city"})
+        >>> con.register("visit", {"city": [8, 9]}, foreign_keys={"city": ("city", "id")})
+        Traceback (most recent call last):
+        heddle._errors.DataError: visit: foreign key (city): 9 in row 2 is not in city(id)
         """
         if facts not in (None, True, False):
             raise UserError(f"facts: expected None, True or False, found {facts!r}")
-        function = native.lib.heddle_database_replace if replace else native.lib.heddle_database_register
+        keys = _keys.of_table(name, primary_key, foreign_keys, self.catalog)
         self._db.get()
         with self._lock:
             self._version += 1
         try:
-            self._register(function, name, data, facts)
+            self._register(name, data, facts, keys, replace)
         except UnsupportedError as e:
             if '"vu"' not in e.message or not (data := _without_views(data)):
                 raise
-            self._register(function, name, data, facts)
+            self._register(name, data, facts, keys, replace)
 
-    def _register(self, function, name, data, facts):
+    def _register(self, name, data, facts, keys, replace):
         foreign = _device.foreign(data)
+        if foreign and keys:
+            raise UnsupportedError(f"{name}: a table in a device's memory has no keys")
         if foreign:
-            _device.register(self._db.get(), name, foreign, function is native.lib.heddle_database_replace)
+            _device.register(self._db.get(), name, foreign, replace)
             return
         stream, keep = _stream(data)
-        native.call(function, self._db.get(), name.encode(), stream, native.FACTS[facts])
+        native.call(native.lib.heddle_database_register_with_keys, self._db.get(), name.encode(), stream,
+                    native.FACTS[facts], json.dumps(keys).encode() if keys else None, replace)
         del keep
 
     def drop(self, name: str) -> None:

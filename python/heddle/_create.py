@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 from . import _native as native
 from ._connection import new_context
 from ._errors import DataError, Error, IoError, UnsupportedError, UserError
+from ._keys import foreign_key, names
 from ._types import heddle_type, refuse
 
 Progress = Callable[[float, str], Any]
@@ -74,16 +75,12 @@ def create(path: str | os.PathLike, tables: Mapping[str, Any], *, primary_keys: 
 
 # ---- schema ---------------------------------------------------------------------------------------
 
-def _names(of) -> list[str]:
-    return [n.strip() for n in of.split(",")] if isinstance(of, str) else list(of)
-
-
 def _schema(sources, primary_keys, foreign_keys) -> dict:
     for what, keys in ("primary_keys", primary_keys), ("foreign_keys", foreign_keys):
         for name in keys:
             if name not in sources:
                 raise UserError(f"{what} names a table that is not made: {name}")
-    keys = {name: _names(of) for name, of in primary_keys.items()}
+    keys = {name: names(of) for name, of in primary_keys.items()}
     made = []
     for name, source in sources.items():
         columns = [{"name": f.name, "type": heddle_type(f.type), "nullable": f.name not in keys.get(name, ())
@@ -92,18 +89,9 @@ def _schema(sources, primary_keys, foreign_keys) -> dict:
         if name in keys:
             table["primary_key"] = keys[name]
         if name in foreign_keys:
-            table["foreign_keys"] = [_foreign_key(columns, to, keys) for columns, to in foreign_keys[name].items()]
+            table["foreign_keys"] = [foreign_key(columns, to, keys) for columns, to in foreign_keys[name].items()]
         made.append(table)
     return {"tables": made}
-
-
-def _foreign_key(columns, to, primary_keys) -> dict:
-    if isinstance(to, str):
-        if to not in primary_keys:
-            raise UserError(f"a foreign key refers to {to}, which has no primary key: name the columns, as in "
-                            f'("{to}", ["column"])')
-        to = (to, primary_keys[to])
-    return {"columns": _names(columns), "table": to[0], "references": _names(to[1])}
 
 
 # ---- sources --------------------------------------------------------------------------------------

@@ -124,6 +124,7 @@ _PROTOTYPES = {
     "heddle_database_catalog": (c_int, [P, P, ERR]),
     "heddle_database_register": (c_int, [P, c_char_p, P, c_int, ERR]),
     "heddle_database_replace": (c_int, [P, c_char_p, P, c_int, ERR]),
+    "heddle_database_register_with_keys": (c_int, [P, c_char_p, P, c_int, c_char_p, c_int, ERR]),
     "heddle_database_register_device": (c_int, [P, c_char_p, P, P, ERR]),
     "heddle_database_replace_device": (c_int, [P, c_char_p, P, P, ERR]),
     "heddle_database_register_device_stream": (c_int, [P, c_char_p, P, ERR]),

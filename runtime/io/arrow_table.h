@@ -17,6 +17,9 @@ int rt_memtable_new(const char *name, struct ArrowArrayStream *stream, bool comp
  * schema and batches are taken over, but if there is no memory. */
 int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct ArrowArray *batches, int n, int device,
                           const struct rt_device_memory *memory, struct rt_memtable **out, struct hd_err *err);
+/* Column c of a table of a device, which is no text, as one of the host; *memory is to be freed. */
+int rt_memtable_fetch(const struct rt_memtable *m, int c, struct fe_table_column *out, void **memory,
+                      struct hd_err *err);
 struct fe_table *rt_memtable_table(struct rt_memtable *m);
 void rt_memtable_free(struct rt_memtable *m); /* NULL is fine */
 

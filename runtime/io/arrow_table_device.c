@@ -380,3 +380,26 @@ int rt_memtable_of_device(const char *name, struct ArrowSchema *schema, struct A
         rt_memtable_free(m);
     return rc;
 }
+
+/* ---- back on the host ------------------------------------------------------------------------------ */
+
+int rt_memtable_fetch(const struct rt_memtable *m, int c, struct fe_table_column *out, void **memory,
+                      struct hd_err *err)
+{
+    enum { ROUND = 64, WORD = 8 };
+    const struct fe_table_column *col = &m->table.cols[c];
+    const size_t rows = (size_t)m->table.rows, data = rows * (size_t)col->width, bits = (rows + 7) / 8;
+    const size_t at_bits = (data + ROUND - 1) / ROUND * ROUND;
+    char *p = *memory = hd_try_calloc(at_bits + (bits + WORD - 1) / WORD * WORD + ROUND, 1);
+    if (!p)
+        return rt_memtable_no_memory(m, err);
+    int rc = m->memory.read(m->memory.self, p, col->at.data, data, err);
+    if (rc == 0 && col->at.validity)
+        rc = m->memory.read(m->memory.self, p + at_bits, col->at.validity, bits, err);
+    *out = *col;
+    out->at.data = p;
+    out->at.validity = col->at.validity ? (const uint8_t *)p + at_bits : NULL;
+    if (rc != 0)
+        free(p);
+    return rc;
+}

@@ -118,13 +118,13 @@ static int refuse_duplicate(const struct fe_table *t, const char *what, int n, c
 }
 
 /* Makes sure that no two rows agree; on a single column this becomes a fact. */
-static int require_unique(struct derive *d, struct fe_table *t, const char *what, int n, const int *columns,
-                          struct hd_err *err)
+static int require_unique(struct fe_table *t, const char *what, int n, const int *columns, struct rt_pool *pool,
+                          const char *dir, struct hd_err *err)
 {
     int64_t dup[2];
     if (n == 1 && t->cols[columns[0]].facts.unique)
         return 0;
-    HD_TRY(rt_keys_find_duplicate(t, n, columns, d->pool, d->dir, dup, err));
+    HD_TRY(rt_keys_find_duplicate(t, n, columns, pool, dir, dup, err));
     if (dup[0] >= 0)
         return refuse_duplicate(t, what, n, columns, dup, err);
     if (n == 1)
@@ -132,7 +132,7 @@ static int require_unique(struct derive *d, struct fe_table *t, const char *what
     return 0;
 }
 
-static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err *err)
+int rt_derive_primary_key(struct fe_table *t, struct rt_pool *pool, const char *dir, struct hd_err *err)
 {
     for (int i = 0; i < t->npk; i++) {
         const struct fe_table_column *c = &t->cols[t->pk[i]];
@@ -145,8 +145,8 @@ static int check_primary_key(struct derive *d, struct fe_table *t, struct hd_err
                        (long long)(t->first_row + row) + 1);
     }
     if (t->npk > 1)
-        HD_TRY(rt_keys_ascend(t, t->npk, t->pk, d->pool, &t->pk_sorted, err));
-    return t->npk && !t->pk_sorted ? require_unique(d, t, "primary key", t->npk, t->pk, err) : 0;
+        HD_TRY(rt_keys_ascend(t, t->npk, t->pk, pool, &t->pk_sorted, err));
+    return t->npk && !t->pk_sorted ? require_unique(t, "primary key", t->npk, t->pk, pool, dir, err) : 0;
 }
 
 /* Columns that get a lookup index: a primary key of one column, and what single-column foreign
@@ -170,7 +170,7 @@ static int add_key_index(struct derive *d, int t, int column, struct hd_err *err
     struct fe_table *x = d->cat->tables[t];
     struct fe_key_index index;
     struct rt_big big;
-    HD_TRY(require_unique(d, x, "referenced key", 1, &column, err));
+    HD_TRY(require_unique(x, "referenced key", 1, &column, d->pool, d->dir, err));
     HD_TRY(rt_key_index_build(x, column, d->pool, d->dir, &index, &big, err));
     if (index.kind == FE_INDEX_NONE)
         return 0;
@@ -184,7 +184,7 @@ static int add_key_index(struct derive *d, int t, int column, struct hd_err *err
 static int make_keys(struct derive *d, int t, struct hd_err *err)
 {
     struct fe_table *x = d->cat->tables[t];
-    HD_TRY(check_primary_key(d, x, err));
+    HD_TRY(rt_derive_primary_key(x, d->pool, d->dir, err));
     x->keyidx = HD_NEWN(d->a, struct fe_key_index, x->ncols);
     x->nkeyidx = 0;
     for (int c = 0; c < x->ncols; c++)
@@ -203,6 +203,21 @@ static void learn_from_index(struct fe_facts *f, const struct rt_fk_index *x)
     f->distinct_exact = true;
 }
 
+int rt_derive_foreign_key(struct fe_table *child, int k, struct rt_pool *pool, const char *dir, struct rt_fk_index *out,
+                          struct hd_err *err)
+{
+    struct fe_foreign_key *f = &child->fks[k];
+    HD_TRY(rt_fk_build(child, f, pool, dir, out, err));
+    f->offsets = out->offsets.p;
+    f->child_rows = out->child_rows.p;
+    f->max_children = out->max_children;
+    f->nlong = out->nlong <= FE_LONG_PARENTS ? out->nlong : 0;
+    f->longs = out->longs;
+    if (f->n_columns == 1)
+        learn_from_index(&child->cols[f->columns[0]].facts, out);
+    return 0;
+}
+
 /* To a table of segments that is cut otherwise, or not to one segment alone: what it refers to is somewhere there. */
 static int check_across(struct derive *d, const struct fe_table *x, const struct fe_foreign_key *f, struct hd_err *err)
 {
@@ -218,14 +233,8 @@ static int make_foreign_key(struct derive *d, int t, int k, struct hd_err *err)
     struct rt_fk_index index;
     if (f->parent->nsegments)
         return check_across(d, x, f, err);
-    HD_TRY(rt_fk_build(x, f, d->pool, d->dir, &index, err));
-    f->offsets = index.offsets.p;
-    f->child_rows = index.child_rows.p;
-    f->max_children = index.max_children;
-    f->nlong = index.nlong <= FE_LONG_PARENTS ? index.nlong : 0;
-    f->longs = hd_dup(d->a, index.longs, sizeof *f->longs * (size_t)f->nlong);
-    if (f->n_columns == 1)
-        learn_from_index(&x->cols[f->columns[0]].facts, &index);
+    HD_TRY(rt_derive_foreign_key(x, k, d->pool, d->dir, &index, err));
+    f->longs = hd_dup(d->a, f->longs, sizeof *f->longs * (size_t)f->nlong); /* beyond the index */
     int rc = d->sink->fk(d->sink->ctx, t, k, f, err);
     rt_fk_index_release(&index);
     HD_TRY(rc);

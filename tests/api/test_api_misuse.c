@@ -134,6 +134,15 @@ CALL(heddle_database_register)
     heddle_database_free(db);
     return rc;
 }
+CALL(heddle_database_register_with_keys)
+{
+    struct ArrowArrayStream s = make_stream();
+    heddle_database *db = new_database();
+    int rc = heddle_database_register_with_keys(ARG(0, db), ARG(1, "m"), ARG(2, &s), 1, ARG(3, "{}"), 0, err);
+    assert_true((s.release == NULL) == (k != 2));
+    heddle_database_free(db);
+    return rc;
+}
 CALL(heddle_database_replace)
 {
     struct ArrowArrayStream s = make_stream();
@@ -508,6 +517,7 @@ CALL(heddle_statement_report)
     X(heddle_database_free, "o") \
     X(heddle_database_catalog, "!!") \
     X(heddle_database_register, "!!!") \
+    X(heddle_database_register_with_keys, "!!!o") \
     X(heddle_database_replace, "!!!") \
     X(heddle_database_register_device, "!!!!") \
     X(heddle_database_replace_device, "!!!!") \

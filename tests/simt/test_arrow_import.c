@@ -207,6 +207,41 @@ static void add(const char *name, int32_t device)
     ok(heddle_database_register_device(database, name, &lent.all, &a, &e), e);
 }
 
+/* The facts of column i of the table, as the catalog has them; up to the brace behind them. */
+static const char *facts_in(const char *catalog, const char *table, int i, size_t *n)
+{
+    char name[32];
+    snprintf(name, sizeof name, "\"name\": \"%s\"", table);
+    const char *p = strstr(catalog, name);
+    for (int k = 0; k <= i && p; k++)
+        p = strstr(p + 1, "\"facts\":");
+    EXPECT(p != NULL);
+    *n = strcspn(p, "}");
+    return p;
+}
+
+/* Facts of a column there are those of the same on the host, but of strings that are no dictionary's. */
+static void same_facts(void)
+{
+    heddle_error *e = NULL;
+    char *catalog;
+    int alike = 0;
+    ok(heddle_database_compute_facts(database, "near", &e), e);
+    ok(heddle_database_compute_facts(database, "far", &e), e);
+    ok(heddle_database_catalog(database, &catalog, &e), e);
+    for (int i = 0; i < COLUMNS; i++) {
+        size_t m, n;
+        const char *near = facts_in(catalog, "near", i, &m), *far = facts_in(catalog, "far", i, &n);
+        const bool same = m == n && memcmp(near, far, n) == 0, text = strchr("uUvzZw", *lent.column[i].format) != NULL;
+        if (!same && !text)
+            fprintf(stderr, "column %d: %.*s, on the host %.*s\n", i, (int)n, far, (int)m, near);
+        EXPECT(same || text);
+        alike += same;
+    }
+    EXPECT(alike == COLUMNS - 3);
+    heddle_free(catalog);
+}
+
 static void all_kinds(void)
 {
     heddle_error *e = NULL;
@@ -214,6 +249,7 @@ static void all_kinds(void)
     released = 0;
     add("far", ARROW_DEVICE_CUDA);
     EXPECT(released == 0);
+    same_facts();
     same_rows("{\"op\":\"sort\",\"keys\":[\"k\"],\"input\":{\"op\":\"scan\",\"table\":\"%s\",\"filter\":"
               "\"k < 300 or k >= 65400\"}}}",
               900);

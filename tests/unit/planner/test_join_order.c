@@ -307,29 +307,87 @@ static void rows_are_as_many_as_in_a_sample(void **state)
     assert_true(fabs(rows_joined(g, 0, 1, 2) - 0.01 * 1e6) < 1);
 }
 
-/* A hash table by two columns is looked up for rows that a bitmap of the filtered table's keys leaves. */
-static void rows_are_sieved_before_a_table_of_two_columns(void **state)
+/* Facts (0) with two columns that offers (2) have, too; part (1) has one as its key, supplier (3), of a nation (4), the
+ * other. */
+static struct order_graph *offers(void)
 {
-    (void)state;
-    struct order_graph *g = new_graph(3);
+    struct order_graph *g = new_graph(5);
+    const struct order_column key = {.there = true, .distinct = 1e5, .children = -1, .key = true};
     g->relations[0] = (struct order_relation){.rows = 1e7, .scanned = 1e7, .columns = 2};
     g->relations[1] = (struct order_relation){.rows = 1e3, .scanned = 1e5, .columns = 1};
     g->relations[2] = (struct order_relation){.rows = 4e5, .scanned = 4e5, .columns = 3};
-    for (int i = 0; i < 2; i++) { /* part (1) has one key; offers (2) have it and another column; facts (0) both */
+    g->relations[3] = (struct order_relation){.rows = 1e4, .scanned = 1e4, .columns = 1};
+    g->relations[4] = (struct order_relation){.rows = 1, .scanned = 25, .columns = 1};
+    for (int i = 0; i < 2; i++) {
         edge(g, 0, 2);
         struct order_class *c = &g->classes[i];
         c->of[0] = (struct order_column){.there = true, .distinct = i ? 1e4 : 1e5, .children = -1};
         c->of[2] = c->of[0];
+        c->relations |= order_of(i ? 3 : 1);
+        c->of[i ? 3 : 1] = key;
     }
-    g->classes[0].relations |= order_of(1);
-    g->classes[0].of[1] = (struct order_column){.there = true, .distinct = 1e5, .children = -1, .key = true};
     g->classes[0].of[2].children = 4;
-    order_connect(&arena, g);
-    const struct order_plan *p = order_search(&arena, g).best;
-    assert_int_equal(p->left->set, order_of(0));
-    assert_int_equal(p->sieve, order_of(1));
+    g->classes[1].of[3].distinct = 1e4;
+    edge(g, 3, 4);
+    g->classes[2].of[3] = (struct order_column){.there = true, .distinct = 25, .children = -1};
+    g->classes[2].of[4] = (struct order_column){.there = true, .distinct = 25, .children = -1, .key = true};
+    return g;
+}
+
+/* (facts ((part offers) (supplier nation))) */
+static struct order_plan all_joined(const struct order_graph *g)
+{
+    struct order_plan *x = HD_NEWN(&arena, struct order_plan, 8), all;
+    for (int i = 0; i < 5; i++)
+        order_leaf(g, i, &x[i]);
+    assert_true(order_join(g, &x[1], &x[2], &x[5]) && order_join(g, &x[3], &x[4], &x[6]));
+    assert_true(order_join(g, &x[5], &x[6], &x[7]) && order_join(g, &x[0], &x[7], &all));
+    assert_int_equal(all.left->set, order_of(0));
+    return all;
+}
+
+static order_set sieve(struct order_plan p, int i)
+{
+    return p.sieves[i].by ? p.sieves[i].by->set : 0;
+}
+
+/* A hash table by two columns is looked up for rows that bitmaps of one column's keys leave: of a table's filter, and of
+ * tables that are joined. */
+static void rows_are_sieved_before_a_table_of_two_columns(void **state)
+{
+    (void)state;
+    struct order_plan p = all_joined(offers());
+    assert_int_equal(sieve(p, 0), order_of(1)); /* a hundredth of the keys, before a 25th */
+    assert_int_equal(sieve(p, 1), order_of(3) | order_of(4));
+    assert_true(fabs(p.sieves[0].rows - 1e5) < 1 && fabs(p.sieves[1].rows - 4e3) < 1);
+    struct order_graph *g = offers();
     g->relations[1].rows = 1e5; /* it has no filter: a bitmap would leave all */
-    assert_int_equal(order_search(&arena, g).best->sieve, 0);
+    p = all_joined(g);
+    assert_int_equal(sieve(p, 0), order_of(3) | order_of(4));
+    assert_int_equal(sieve(p, 1), 0);
+    g->relations[4].rows = 25;
+    assert_int_equal(sieve(all_joined(g), 0), 0);
+    g = offers();
+    g->relations[3].scanned = 0; /* no table: it is not made twice */
+    assert_int_equal(sieve(all_joined(g), 1), 0);
+}
+
+/* Part's few keys are those of half the facts, as a sample of these says. */
+static void a_sieve_leaves_rows_as_in_a_sample(void **state)
+{
+    static order_set sets[] = {1 | 2 | 8 | 16, 1 | 2, 1};
+    static int counts[] = {20, 480, 500};
+    (void)state;
+    struct order_graph *g = offers();
+    g->samples = HD_NEWN(&arena, struct order_sample, 1);
+    g->samples[0] = (struct order_sample){
+        .relation = 0, .size = 1000, .of = 1 | 2 | 8 | 16, .nsets = 3, .sets = sets, .counts = counts};
+    g->nsamples = 1;
+    struct order_plan p = all_joined(g);
+    assert_int_equal(sieve(p, 0), order_of(1));
+    assert_true(fabs(p.sieves[0].rows - 5e6) < 1);
+    assert_int_equal(sieve(p, 1), order_of(3) | order_of(4));
+    assert_true(fabs(p.sieves[1].rows - 2e5) < 1);
 }
 
 int main(void)
@@ -342,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_star_begins_with_what_filters_most, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_are_as_many_as_in_a_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_are_sieved_before_a_table_of_two_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sieve_leaves_rows_as_in_a_sample, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
