@@ -62,7 +62,7 @@ static int learn(struct declaring *d, int n, const int *columns)
     for (int i = 0; i < n; i++) {
         struct fe_table_column *c = &d->t->cols[columns[i]];
         if (!c->facts.known)
-            HD_TRY(rt_facts_compute(c, d->t->rows, RT_FACTS_UNIQUE, d->pool, NULL, &c->facts, d->err));
+            HD_TRY(rt_facts_compute(c, d->t->rows, RT_FACTS_UNIQUE, d->pool, NULL, &c->facts, NULL, d->err));
     }
     return 0;
 }

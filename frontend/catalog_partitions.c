@@ -121,7 +121,8 @@ static void store(const struct joining *j, int k, int t)
         const struct fe_column_files *f = &doc->column_files[t][c];
         out->column_files[s][c] = (struct fe_column_files){
             add_file(j, k, f->data),       add_file(j, k, f->validity),     add_file(j, k, f->text_base),
-            add_file(j, k, f->text_bytes), add_file(j, k, f->dict_offsets), add_file(j, k, f->dict_bytes)};
+            add_file(j, k, f->text_bytes), add_file(j, k, f->dict_offsets), add_file(j, k, f->dict_bytes),
+            add_file(j, k, f->zones)};
     }
     for (int i = 0; i < x->nkeyidx; i++)
         out->keyidx_files[s][i] = add_file(j, k, doc->keyidx_files[t][i]);
