@@ -11,14 +11,16 @@ struct api_stage {
     int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
 };
 
+struct rt_fragment_options;
+struct rt_fragment_rows;
 struct rt_gpu_columns;
 struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
-    struct ArrowArrayStream *stream; /* on the host; with `parts` so many of them */
-    int parts; /* not 0: part k has the rows whose result column `by`, an integer, is k */
-    int by;
+    struct ArrowArrayStream *stream; /* on the host */
+    struct rt_fragment_rows **rows; /* on the host, as columns for other fragments, which `how` says how to make */
+    const struct rt_fragment_options *how;
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
 };
 

@@ -15,6 +15,7 @@
 
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/exec/fragment_rows.h"
 
 /* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
  * or on one of those that are there, in one pass or more. */
@@ -58,7 +59,7 @@ struct api_spread_table {
     struct hd_arena arena;
     struct fe_table *table; /* NULL: there was none yet */
     unsigned version; /* of the struct */
-    struct rt_memtable *rows; /* in memory of the host; NULL: not at present */
+    struct rt_fragment_table *rows; /* in memory of the host; NULL: not at present */
     struct rt_gpu_columns *columns; /* on the GPU of who reads it; likewise */
     struct api_table *owner; /* of `table` in snapshots */
     uint64_t bytes;
@@ -68,8 +69,9 @@ struct api_spread_table {
 struct api_spread_part {
     struct heddle_statement *statement; /* NULL: not prepared yet */
     unsigned version; /* of the tables that it was prepared over, together */
-    struct ArrowArrayStream *out; /* [workers] of a shuffle for each worker; else the first */
-    struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
+    struct ArrowArrayStream out; /* the rows: RESULT; */
+    struct rt_fragment_rows *rows; /* on the host, of a shuffle for each worker; */
+    struct rt_gpu_columns *columns; /* where the fragment leaves them on the GPU */
     bool done;
     double start_ms, end_ms; /* since the execution began */
 };
@@ -113,7 +115,8 @@ struct api_spread {
     int lacking; /* in this fragment */
     /* While it runs: */
     double began_ms;
-    uint64_t host_bytes; /* of rows that went through the host's memory */
+    struct rt_memory memory; /* for rows that go through the host's memory, */
+    uint64_t host_bytes, file_bytes; /* so many, and of them in a file */
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
@@ -146,9 +149,12 @@ int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, i
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);
 void api_spread_table_release(struct api_spread *p, struct api_spread_table *t);
-/* The streams of a fragment's parts for its table of that number one behind the other, which become nothing; columns are
- * nullable where one of theirs is. On failure they are released. */
-int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream *out,
+/* The streams of the last fragment's parts one behind the other, which become nothing; columns are nullable where one of
+ * theirs is. On failure they are released. */
+int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, struct ArrowArrayStream *out,
                       struct hd_err *err);
+/* How parts of the fragment, of which one has run, leave rows on the host, or tables are made of them. */
+struct rt_fragment_options api_spread_how(struct api_spread *p, const struct api_spread_fragment *f,
+                                          const struct heddle_statement *part);
 
 #endif

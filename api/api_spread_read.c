@@ -77,10 +77,8 @@ static void new_parts(struct api_spread *p, struct api_spread_fragment *f)
     f->values = HD_NEWN(&p->arena, const char *, p->workers);
     f->part = HD_NEWN(&p->arena, struct api_spread_part, p->workers);
     f->table = HD_NEWN(&p->arena, struct api_spread_table, p->workers);
-    for (int w = 0; w < p->workers; w++) {
-        f->part[w].out = HD_NEWN(&p->arena, struct ArrowArrayStream, p->workers);
+    for (int w = 0; w < p->workers; w++)
         api_spread_table_init(&f->table[w]);
-    }
 }
 
 static int read_document(struct api_spread *p, const struct cJSON *document, struct hd_err *err)

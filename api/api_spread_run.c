@@ -163,17 +163,27 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
 static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
-    struct api_output out = {.stream = part->out};
-    if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
+    struct rt_fragment_options how = api_spread_how(p, f, part->statement);
+    struct api_output out = {.rows = &part->rows, .how = &how};
+    if (f->exchange == API_EXCHANGE_RESULT)
+        out = (struct api_output){.stream = &part->out};
+    else if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
         out = (struct api_output){.columns = &part->columns};
-    if (f->exchange == API_EXCHANGE_SHUFFLE) {
-        out.parts = p->workers;
-        out.by = api_statement_column(part->statement, f->column);
-    }
     part->start_ms = api_now_ms() - p->began_ms;
     HD_TRY(api_statement_execute(part->statement, &out, err));
     part->end_ms = api_now_ms() - p->began_ms;
     return 0;
+}
+
+/* Rows that nobody reads any more: of this worker alone, or of all, once the last one has read them. */
+static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w, bool last)
+{
+    for (int i = 0; i < f->ninputs; i++) {
+        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
+        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
+        if ((own || last) && from->last_reader == (int)(f - p->fragments))
+            api_spread_table_empty(p, &from->table[own ? w : 0]);
+    }
 }
 
 /* The rows are there for others. Who is last makes the table of all. */
@@ -185,6 +195,7 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     bool fills = kept || (last && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_BROADCAST));
     f->ended += !last;
     pthread_mutex_unlock(&p->lock);
+    empty_inputs(p, f, w, last);
     if (fills)
         if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
             return blame(p, f->every, w, err);
@@ -196,24 +207,12 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     return 0;
 }
 
-/* Rows of this worker alone that nobody reads any more. */
-static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w)
-{
-    for (int i = 0; i < f->ninputs; i++) {
-        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
-        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
-        if (p->passes > 1 && own && from->last_reader == (int)(f - p->fragments))
-            api_spread_table_empty(p, &from->table[w]);
-    }
-}
-
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
     if (execute(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
-    empty_inputs(p, f, w);
     return hand_over(p, f, w, err);
 }
 
@@ -284,12 +283,17 @@ static void run_lanes(struct api_spread *p)
 
 /* ---- executions -------------------------------------------------------------------------------- */
 
-static void begin(struct api_spread *p)
+static int begin(struct api_spread *p, struct hd_err *err)
 {
+    rt_memory_init(&p->memory, p->of->memory_limit, &p->of->engine->memory);
+    if (api_state_bytes())
+        p->memory.filed_beyond = api_state_bytes();
+    if (api_may_spill(p->of) && !rt_memory_spill(&p->memory, NULL))
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     p->began_ms = api_now_ms();
     p->stopped = p->failed = p->executed = false;
     p->lacked = false;
-    p->host_bytes = 0;
+    p->host_bytes = p->file_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
         for (int w = 0; w < p->workers; w++) {
@@ -299,6 +303,7 @@ static void begin(struct api_spread *p)
                 rt_cancel_reset(&part->statement->cancel);
         }
     }
+    return 0;
 }
 
 /* What was handed over and what was not taken goes. */
@@ -311,18 +316,20 @@ static void end(struct api_spread *p)
             if (f->part[w].columns)
                 p->of->backend->free_columns(f->part[w].columns);
             f->part[w].columns = NULL;
-            for (int k = 0; k < p->workers; k++) {
-                if (f->part[w].out[k].release)
-                    f->part[w].out[k].release(&f->part[w].out[k]);
-                f->part[w].out[k] = (struct ArrowArrayStream){0};
-            }
+            rt_fragment_rows_free(f->part[w].rows);
+            f->part[w].rows = NULL;
+            if (f->part[w].out.release)
+                f->part[w].out.release(&f->part[w].out);
+            f->part[w].out = (struct ArrowArrayStream){0};
         }
+    p->file_bytes = rt_spill_bytes(p->memory.spill);
+    rt_memory_release(&p->memory);
 }
 
 static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
-    return api_spread_concat(p, f, 0, out, err);
+    return api_spread_concat(p, f, out, err);
 }
 
 static int take_error(struct api_spread *p, struct hd_err *err)
@@ -375,7 +382,7 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
 static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
-    begin(p);
+    HD_TRY(begin(p, err));
     rt_cancel_set(&s->cancel, stop, p);
     run_lanes(p);
     rt_cancel_set(&s->cancel, NULL, NULL);
