@@ -9,6 +9,7 @@
 static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
 static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
 static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
+static const double BY_HOST = 4; /* of passes: a row that goes to the host's memory and back, beside one that is read again */
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
@@ -192,7 +193,10 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     hd_vec_push(d->a, &d->fragments, f);
     double sent = f.rows + f.bytes / SENT_BYTES;
     double shuffled = sent / d->workers + PIECE_ROWS * d->workers;
-    d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
+    if (dist_in_passes(d))
+        d->cost += FRAGMENT_ROWS + BY_HOST * sent / d->workers;
+    else
+        d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
     struct cJSON *scan = dist_name(d->a, "op", "scan");
     fe_put(scan, "table", fe_make_string(d->a, f.table));
     return scan;

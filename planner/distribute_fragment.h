@@ -62,6 +62,9 @@ struct dist {
     double state_bytes; /* estimate: of the largest state */
 };
 
+/* Share of what a row costs to find out whether it is a worker's. */
+#define DIST_TESTED 0.3
+
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
@@ -86,6 +89,12 @@ struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
 /* The rows of rel, which is spread, are spread anew, by a hash of n columns (of rel.node, in this order) that somebody
  * reads; in the same way as others of that number. A single one says afterwards where a row is, several do together. */
 struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
+/* Passes follow each other on a GPU: what one worker of theirs sends goes through the host's memory. */
+bool dist_in_passes(const struct dist *d);
+/* Of rel, which every worker has, each keeps what the hash of n columns gives it; as dist_shuffle, but nothing is sent. */
+struct dist_rel dist_keep_part(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
+/* Either, as rel is spread or not. */
+struct dist_rel dist_spread(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
 /* The same of columns that are not those of a typed operator, but for those by which they are spread. */
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows);
 /* The bytes of that, or of gathering them. */
