@@ -131,7 +131,7 @@ static int run_in_turn(struct heddle_statement *s, const struct api_code *c, str
 {
     struct rt_admission *a = &s->engine->admission;
     uint64_t share = share_of(s);
-    if (!s->db->context->memory_wanted)
+    if (!s->db->context->memory_wanted || s->is_part)
         return run_program(s, c, e, out, err);
     HD_TRY(rt_admission_enter(a, share, &s->cancel, &e->times.wait, err));
     int rc = run_program(s, c, e, out, err);

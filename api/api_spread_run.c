@@ -379,7 +379,19 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     t->result = HD_MAX(wall - longest, 0.0);
 }
 
-static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+/* What executions on the CPU put into files. */
+static uint64_t spilled_by_parts(const struct api_spread *p)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = 0; w < api_spread_runs(&p->fragments[i], p->workers); w++) {
+            const struct heddle_statement *part = p->fragments[i].part[w].statement;
+            bytes += part->backend->side == PL_CPU ? part->timed.stats.spilled_bytes : 0;
+        }
+    return bytes;
+}
+
+static int run_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
     HD_TRY(begin(p, err));
@@ -391,11 +403,42 @@ static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *o
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
-    s->timed.stats.spilled_bytes = p->passes > 1 ? p->host_bytes : 0;
+    s->timed.stats.spilled_bytes = spilled_by_parts(p) + (p->passes > 1 ? p->host_bytes : p->file_bytes);
     s->stats_spec = NULL;
     s->has_counts = false;
     s->executed = p->executed = true;
     return 0;
+}
+
+/* Of the host's memory, where somebody has set its limit: what fragments send through it, and what one that the CPU runs
+ * needs for its states. They do not wait again, each by itself. */
+static uint64_t share_of(const struct api_spread *p)
+{
+    const struct heddle_statement *s = p->of;
+    double bytes = 0, states = 0, limit = (double)s->db->context->memory_limit;
+    if (s->memory_limit)
+        limit = HD_MIN(limit, (double)s->memory_limit);
+    for (int i = 0; i < p->nfragments; i++) {
+        const struct api_spread_fragment *f = &p->fragments[i];
+        bytes += f->exchange == API_EXCHANGE_RESULT ? 0 : f->bytes;
+        if (f->on_cpu || s->backend->side == PL_CPU)
+            states = HD_MAX(states, f->state_bytes);
+    }
+    return (uint64_t)HD_MIN(bytes + states, limit);
+}
+
+static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+{
+    struct rt_admission *a = &s->engine->admission;
+    uint64_t share = share_of(s->spread);
+    double waited;
+    if (!s->db->context->memory_wanted)
+        return run_spread(s, out, err);
+    HD_TRY(rt_admission_enter(a, share, &s->cancel, &waited, err));
+    int rc = run_spread(s, out, err);
+    rt_admission_leave(a, share);
+    s->timed.times.wait += rc == 0 ? waited : 0;
+    return rc;
 }
 
 static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)

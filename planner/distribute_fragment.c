@@ -9,7 +9,7 @@
 static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
 static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
 static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
-static const double BY_HOST = 4; /* of passes: a row that goes to the host's memory and back, beside one that is read again */
+static const double BY_HOST = 8; /* of passes: a row that goes to the host's memory and back, beside one that is read again */
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 

@@ -27,5 +27,5 @@ struct dist_rel dist_keep_part(struct dist *d, struct dist_rel rel, int n, const
 
 struct dist_rel dist_spread(struct dist *d, struct dist_rel rel, int n, const int *columns, int way)
 {
-    return rel.split ? dist_shuffle(d, rel, n, columns, way) : dist_keep_part(d, rel, n, columns, way);
+    return rel.split || !dist_in_passes(d) ? dist_shuffle(d, rel, n, columns, way) : dist_keep_part(d, rel, n, columns, way);
 }
