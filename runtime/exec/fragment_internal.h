@@ -2,6 +2,8 @@
 #ifndef HEDDLE_RUNTIME_EXEC_FRAGMENT_INTERNAL_H
 #define HEDDLE_RUNTIME_EXEC_FRAGMENT_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "runtime/exec/fragment_rows.h"
 
 struct rt_fragment_column {
@@ -16,10 +18,17 @@ struct rt_fragment_values {
     uint64_t text_bytes;
     bool has_valid;
 };
+/* Memory of several chunks: what is small could not be in a file. */
+struct rt_fragment_block {
+    struct rt_block block;
+    _Atomic int chunks; /* that have something there */
+};
 /* Rows of one reader that came together. */
 struct rt_fragment_chunk {
     struct rt_fragment_chunk *next;
-    struct rt_block block;
+    struct rt_fragment_block *in;
+    unsigned char *base;
+    size_t bytes;
     uint64_t rows;
     struct rt_fragment_values column[];
 };

@@ -14,7 +14,8 @@ enum {
     PIECE_BYTES = 32 << 20, /* of rows, */
     READER_BYTES = 1 << 20, /* and for each reader so many, as each range of a file is a mapping of its own; */
     PIECE_LEAST = 64 << 10, /* under a small limit fewer, a share of it */
-    PIECE_SHARE = 16
+    PIECE_SHARE = 16,
+    BLOCK_BYTES = 256 << 10 /* of chunks of a piece that have one block */
 };
 
 /* ---- work on all threads --------------------------------------------------------------------- */
@@ -118,13 +119,21 @@ int rt_fragment_rows_new(const struct rt_spec *spec, const struct rt_fragment_op
     return 0;
 }
 
+static void free_chunk(struct rt_fragment_rows *f, struct rt_fragment_chunk *c)
+{
+    if (c->in && atomic_fetch_sub(&c->in->chunks, 1) == 1) {
+        rt_block_free(f->o.memory, &c->in->block);
+        free(c->in);
+    }
+    free(c);
+}
+
 void rt_fragment_rows_drop(struct rt_fragment_rows *f, int reader)
 {
     while (f->first[reader]) {
         struct rt_fragment_chunk *c = f->first[reader];
         f->first[reader] = c->next;
-        rt_block_free(f->o.memory, &c->block);
-        free(c);
+        free_chunk(f, c);
     }
     f->last[reader] = NULL;
 }
@@ -243,14 +252,14 @@ static void count_slice(void *context, uint64_t slice)
             measure_text(p, slice, c);
 }
 
-/* Where slices begin in the chunk of a reader, and the chunk. */
+/* Where slices begin in the chunk of a reader, and columns; it has no memory yet. */
 static int make_chunk(struct piece *p, int reader, struct hd_err *err)
 {
     struct rt_fragment_rows *f = p->f;
     struct rt_fragment_chunk *c = hd_try_calloc(1, sizeof *c + (size_t)f->ncolumns * sizeof *c->column);
-    size_t bytes = 0;
     if (!c)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory for rows for other fragments");
+    p->chunk[reader] = c;
     for (uint64_t s = 0; s < p->nslices; s++) {
         share_of(p, s, reader)->first = c->rows;
         c->rows += share_of(p, s, reader)->rows;
@@ -262,18 +271,37 @@ static int make_chunk(struct piece *p, int reader, struct hd_err *err)
             *at = v->text_bytes;
             v->text_bytes += n;
         }
-        v->values = bytes;
+        v->has_valid = field_of(p, i)->valid_offset >= 0;
+        v->values = c->bytes;
         v->valid = v->values + hd_align_up((size_t)c->rows * (size_t)f->column[i].width, 64);
-        v->text = v->valid + (field_of(p, i)->valid_offset >= 0 ? hd_align_up((size_t)c->rows, 64) : 0);
-        v->has_valid = v->text > v->valid;
-        bytes = v->text + hd_align_up((size_t)v->text_bytes, 64);
+        v->text = v->valid + (v->has_valid ? hd_align_up((size_t)c->rows, 64) : 0);
+        c->bytes = v->text + hd_align_up((size_t)v->text_bytes, 64);
     }
-    if (c->rows == 0 || rt_fragment_block(f->o.memory, bytes, &c->block, err) != 0) {
-        bool none = c->rows == 0;
-        free(c);
-        return none ? 0 : -1;
+    return 0;
+}
+
+/* Memory for the chunks of readers from on; *end: the first one that has none. */
+static int fill_block(struct piece *p, int from, int *end, struct hd_err *err)
+{
+    struct rt_fragment_block *b = hd_try_calloc(1, sizeof *b);
+    size_t bytes = 0;
+    int k = from;
+    while (k < p->f->o.readers && bytes < BLOCK_BYTES)
+        bytes += p->chunk[k++]->bytes;
+    if (!b)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for rows for other fragments");
+    if (rt_fragment_block(p->f->o.memory, bytes, &b->block, err) != 0) {
+        free(b);
+        return -1;
     }
-    p->chunk[reader] = c;
+    atomic_init(&b->chunks, k - from);
+    unsigned char *at = b->block.p;
+    for (*end = from; *end < k; ++*end) {
+        struct rt_fragment_chunk *c = p->chunk[*end];
+        c->in = b;
+        c->base = at;
+        at += c->bytes;
+    }
     return 0;
 }
 
@@ -320,7 +348,7 @@ static void move_text(const struct move *m)
         uint32_t n = (uint32_t)s.n;
         memcpy(m->to[reader] + (size_t)p->place[i] * sizeof n, &n, sizeof n);
         if (n)
-            memcpy((unsigned char *)c->block.p + c->column[m->column].text + *at, s.s, n);
+            memcpy(c->base + c->column[m->column].text + *at, s.s, n);
         *at += n;
     }
 }
@@ -358,7 +386,7 @@ static void move_valid(const struct move *m)
     size_t stride = (size_t)p->state->stride;
     for (uint64_t i = slice_begin(m->slice); i < slice_end(p, m->slice); i++) {
         struct rt_fragment_chunk *c = p->chunk[p->reader[i]];
-        ((unsigned char *)c->block.p + c->column[m->column].valid)[p->place[i]] = is_there(f, p->rows + i * stride);
+        c->base[c->column[m->column].valid + p->place[i]] = is_there(f, p->rows + i * stride);
     }
 }
 
@@ -370,8 +398,7 @@ static void move_slice(void *context, uint64_t slice)
         p->place[i] += (uint32_t)share_of(p, slice, p->reader[i])->first;
     for (int c = 0; c < p->f->ncolumns; c++) {
         for (int k = 0; k < p->f->o.readers; k++)
-            if (p->chunk[k])
-                to[k] = (unsigned char *)p->chunk[k]->block.p + p->chunk[k]->column[c].values;
+            to[k] = p->chunk[k]->base + p->chunk[k]->column[c].values;
         struct move m = {p, slice, c, to};
         move_values(&m);
         if (field_of(p, c)->valid_offset >= 0)
@@ -394,6 +421,8 @@ static int divide(struct piece *p, struct hd_err *err)
     HD_TRY(rt_fragment_parallel(&f->o, p->nslices, count_slice, p, err));
     for (int k = 0; k < f->o.readers; k++)
         HD_TRY(make_chunk(p, k, err));
+    for (int k = 0; k < f->o.readers;)
+        HD_TRY(fill_block(p, k, &k, err));
     return rt_fragment_parallel(&f->o, p->nslices, move_slice, p, err);
 }
 

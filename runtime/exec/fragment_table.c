@@ -58,7 +58,7 @@ struct joined {
 
 static const unsigned char *at(const struct rt_fragment_chunk *c, size_t offset)
 {
-    return (const unsigned char *)c->block.p + offset;
+    return c->base + offset;
 }
 
 /* Task number: of column c the values that lie in a chunk. */
