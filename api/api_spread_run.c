@@ -160,12 +160,14 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     return 0;
 }
 
-static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
     struct rt_fragment_options how = api_spread_how(p, f, part->statement);
     struct api_output out = {.rows = &part->rows, .how = &how};
-    if (f->exchange == API_EXCHANGE_RESULT)
+    if (f->exchange == API_EXCHANGE_RESULT && p->gives)
+        out = (struct api_output){.columns = &part->columns};
+    else if (f->exchange == API_EXCHANGE_RESULT)
         out = (struct api_output){.stream = &part->out};
     else if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
         out = (struct api_output){.columns = &part->columns};
@@ -211,7 +213,7 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
 {
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
-    if (execute(p, f, w, err) != 0)
+    if (execute_part(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
     return hand_over(p, f, w, err);
 }
@@ -326,10 +328,10 @@ static void end(struct api_spread *p)
     rt_memory_release(&p->memory);
 }
 
-static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
+static int take_result(struct api_spread *p, void *out, struct hd_err *err)
 {
     struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
-    return api_spread_concat(p, f, out, err);
+    return p->gives ? api_spread_give(p, out, err) : api_spread_concat(p, f, out, err);
 }
 
 static int take_error(struct api_spread *p, struct hd_err *err)
@@ -391,7 +393,7 @@ static uint64_t spilled_by_parts(const struct api_spread *p)
     return bytes;
 }
 
-static int run_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int run_spread(struct heddle_statement *s, void *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
     HD_TRY(begin(p, err));
@@ -427,11 +429,15 @@ static uint64_t share_of(const struct api_spread *p)
     return (uint64_t)HD_MIN(bytes + states, limit);
 }
 
-static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+static int execute_spread(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
 {
     struct rt_admission *a = &s->engine->admission;
     uint64_t share = share_of(s->spread);
     double waited;
+    s->spread->gives = gives;
+    if (gives && s->spread->fragments[s->spread->nfragments - 1].on_cpu)
+        return HD_FAIL(err, RESOURCE, NULL,
+                       "the last step of the plan needs more than the GPU's memory, and its rows are wanted there");
     if (!s->db->context->memory_wanted)
         return run_spread(s, out, err);
     HD_TRY(rt_admission_enter(a, share, &s->cancel, &waited, err));
@@ -441,20 +447,41 @@ static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *o
     return rc;
 }
 
-static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
+static int execute_here(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
 {
-    bool spread;
-    HD_TRY(api_spread_choose(s, &spread, err));
-    if (spread)
-        return execute_spread(s, out, err);
-    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    struct rt_gpu_columns *columns = NULL;
+    if (!gives)
+        return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    HD_TRY(api_statement_execute(s, &(struct api_output){.columns = &columns}, err));
+    int rc = s->backend->give(s, columns, out, err);
+    if (rc != 0)
+        s->backend->free_columns(columns);
+    return rc;
+}
+
+static int execute_once(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    bool spread = false;
+    if (!gives || s->db->context->ndevices == 1)
+        HD_TRY(api_spread_choose(s, &spread, err));
+    return spread ? execute_spread(s, gives, out, err) : execute_here(s, gives, out, err);
+}
+
+static int execute(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    int rc;
+    do
+        rc = execute_once(s, gives, out, err);
+    while (rc != 0 && (!gives || s->db->context->ndevices == 1) && api_spread_retry(s, err));
+    return rc;
 }
 
 int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
-    int rc;
-    do
-        rc = execute_once(s, out, err);
-    while (rc != 0 && api_spread_retry(s, err));
-    return rc;
+    return execute(s, false, out, err);
+}
+
+int api_spread_or_give(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    return execute(s, true, out, err);
 }
