@@ -143,6 +143,8 @@ bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f);
 int api_spread_fit(struct api_spread *p, struct hd_err *err);
 /* Likewise, after so many were too few. RESOURCE where there are no more. */
 int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err);
+/* Columns that the plan reads have no room in the GPU's memory beside states. */
+bool api_spread_streams(const struct api_spread *p);
 /* The fragments of the plan, cut for p->workers; memory: bytes for the states of each, 0: what they take does not matter. */
 int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err);
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */

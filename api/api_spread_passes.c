@@ -31,6 +31,14 @@ static double room_of(const struct heddle_statement *s, const struct api_program
     return room;
 }
 
+bool api_spread_streams(const struct api_spread *p)
+{
+    const struct heddle_statement *s = p->of;
+    const struct api_program *g = s->programs[PL_GPU];
+    uint64_t memory = g ? g->backend->room(s->db->context, s->engine, p->slot[0]) : 0;
+    return memory && g->backend->late->bytes(g) > memory / 2;
+}
+
 static int compare(const struct heddle_statement *s, const struct api_program *p, bool *fits)
 {
     double room = room_of(s, p, s->slot), peak = p->state_bytes;

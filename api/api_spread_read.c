@@ -100,8 +100,11 @@ int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err)
     struct cJSON *document;
     p->nfragments = 0;
     p->cut_for = p->workers;
-    const struct api_cut how = {
-        .workers = p->workers, .segments = p->segments, .gathers = !p->segments, .memory = memory};
+    const struct api_cut how = {.workers = p->workers,
+                                .segments = p->segments,
+                                .gathers = !p->segments,
+                                .memory = memory,
+                                .streams = memory > 0 && api_spread_streams(p)};
     HD_TRY(api_statement_cut(&p->arena, p->of, &how, &document, err));
     return read_document(p, document, err);
 }

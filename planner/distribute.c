@@ -705,6 +705,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory},
                 best;
     start.segments = opt->segments;
+    start.streams = opt->streams;
     dist_need(&start);
     name_prefixes(&start, cat);
     start.shown_sort = opt->memory > 0 ? find_shown_sort(plan->root) : NULL;

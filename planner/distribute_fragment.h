@@ -59,6 +59,7 @@ struct dist {
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
+    bool streams; /* tables are read over the link each time */
     double state_bytes; /* estimate: of the largest state */
 };
 
