@@ -105,6 +105,17 @@ def exchanged(args, text):
     assert all(len(f["parts"]) == 4 for f in told["devices"]["fragments"]), told
 
 
+def automatic(args, plan):
+    """Passes where the CPU is expected to be slower than they are, and only there."""
+    want = rows(on_gpu(args, plan), plan)
+    for slower, backend in (("100000", "cuda"), ("1", "cpu")):
+        done = run(args, args.simt, plan, "--format", "csv", "--time", "--backend", "auto", "--device-memory", "1M",
+                   HEDDLE_AUTO_SLOWER_CPU=slower)
+        told = report(done)
+        assert rows(done, plan) == want and told["backend"] == backend, told
+        assert backend == "cpu" or told["devices"]["passes"] > 1, told
+
+
 def filed(args, plan):
     """Exchanged rows beyond the host's memory: in a file that is gone afterwards; what has no room there is one error."""
     want = rows(on_gpu(args, plan), plan)
@@ -192,6 +203,7 @@ def main():
         on_two(args, of["groups"])
         exchanged(args, of["exchange"])
         filed(args, of["exchange"])
+        automatic(args, of["groups"])
         cancelled(args, of["groups_text"])
         lost = broken(args, of["groups"])
         refused(args, of["groups_text"])
