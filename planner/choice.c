@@ -98,7 +98,8 @@ struct pl_choice pl_choose_side(const struct pl_choice_in *in)
         c.side = is_gain(gpu->all, cpu->all) ? PL_CPU : PL_GPU;
     else
         c.side = is_gain(cpu->all, gpu->all) ? PL_GPU : PL_CPU;
-    c.prepare = c.side == PL_CPU && in->passes.n <= 1 && is_gain(cpu->run, gpu->run) && gpu->open + gpu->compile + gpu->transfer > 0;
+    c.prepare = c.side == PL_CPU && in->passes.n <= 1 && is_gain(cpu->run, gpu->run) &&
+                gpu->open + gpu->compile + gpu->transfer > 0;
     return c;
 }
 

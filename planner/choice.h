@@ -32,7 +32,8 @@ struct pl_choice_in {
     double gpu_open_ms; /* it will take; 0: the usual */
     double bandwidth; /* of the GPU's memory, bytes a second; 0: that of a large one */
     double upload; /* bytes of columns and indexes that are not on the GPU */
-    struct pl_choice_passes passes; /* with more than one, code[PL_GPU] is that of the fragments, and `tables` bytes are read by each */
+    struct pl_choice_passes
+        passes; /* with more than one, code[PL_GPU] is that of the fragments, and `tables` bytes are read by each */
     double tables;
     enum pl_side last; /* where the execution before ran, PL_NO_SIDE: there was none */
 };

@@ -177,6 +177,11 @@ void dist_groups(struct dist *d, struct dist_rel *rel, const struct fe_node *n)
     d->state_bytes = HD_MAX(d->state_bytes, rel->state_bytes);
 }
 
+bool dist_in_passes(const struct dist *d)
+{
+    return d->memory > 0 && d->workers > 1;
+}
+
 bool dist_exceeds(const struct dist *d, const struct fe_node *n)
 {
     return d->memory > 0 && state_bytes(d, n) > d->memory;

@@ -92,9 +92,7 @@ struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
 struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
 /* Passes follow each other on a GPU: what one worker of theirs sends goes through the host's memory. */
 bool dist_in_passes(const struct dist *d);
-/* Of rel, which every worker has, each keeps what the hash of n columns gives it; as dist_shuffle, but nothing is sent. */
-struct dist_rel dist_keep_part(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
-/* The latter in passes where rel is not spread, else the former. */
+/* dist_shuffle; in passes, where every one has rel, each keeps what the hash of n columns gives it, and nothing is sent. */
 struct dist_rel dist_spread(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
 /* The same of columns that are not those of a typed operator, but for those by which they are spread. */
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows);

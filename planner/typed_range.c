@@ -68,8 +68,7 @@ static struct pl_range of_function(struct look *k, const struct fe_node *in, con
 {
     struct pl_range all = range_of_type(g->type);
     bool sum = g->fn == FE_AGG_SUM, some = g->fn == FE_AGG_MIN || g->fn == FE_AGG_MAX;
-    if ((!sum && !some) || !is_exact(g->type) || !is_exact(g->arg->type) ||
-        scale_of(g->type) != scale_of(g->arg->type))
+    if ((!sum && !some) || !is_exact(g->type) || !is_exact(g->arg->type) || scale_of(g->type) != scale_of(g->arg->type))
         return all;
     struct pl_range r = of_expr(k, in, g->arg);
     if (some || !r.known)

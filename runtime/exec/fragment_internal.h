@@ -39,8 +39,6 @@ struct rt_fragment_rows {
     struct rt_fragment_chunk **first, **last; /* [reader] */
 };
 
-/* Bytes of a value in the columns of a table; of a text its end. */
-int rt_fragment_width(struct hd_type t);
 /* The rows of a reader go. */
 void rt_fragment_rows_drop(struct rt_fragment_rows *f, int reader);
 int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct hd_err *err);

@@ -64,7 +64,8 @@ int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct 
 
 /* ---- columns ----------------------------------------------------------------------------------- */
 
-int rt_fragment_width(struct hd_type t)
+/* Bytes of a value in the columns of a table; of a text its end. */
+static int width_of(struct hd_type t)
 {
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return 1;
@@ -107,7 +108,7 @@ int rt_fragment_rows_new(const struct rt_spec *spec, const struct rt_fragment_op
         struct rt_fragment_column *to = &f->column[f->ncolumns++];
         to->type = spec->result[c].type;
         to->nullable = spec->result[c].nullable;
-        to->width = rt_fragment_width(to->type);
+        to->width = width_of(to->type);
         to->text = hd_type_is_text(to->type);
         to->name = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(spec->result[c].name);
         if (to->name)
@@ -439,7 +440,8 @@ static int add_piece(struct piece *p, struct hd_err *err)
     uint64_t readers = (uint64_t)f->o.readers;
     size_t bytes = 0;
     p->nslices = (p->n + SLICE_ROWS - 1) / SLICE_ROWS;
-    size_t reader = carve(&bytes, p->n, sizeof *p->reader), share = carve(&bytes, p->nslices * readers, sizeof *p->share),
+    size_t reader = carve(&bytes, p->n, sizeof *p->reader),
+           share = carve(&bytes, p->nslices * readers, sizeof *p->share),
            text = carve(&bytes, p->nslices * readers * (uint64_t)f->ncolumns, sizeof *p->text),
            chunk = carve(&bytes, readers, sizeof(struct rt_fragment_chunk *)), zero = bytes,
            place = carve(&bytes, p->n, sizeof *p->place);

@@ -225,8 +225,9 @@ static void other_results(void)
 /* A batch of each of three passes; on the host they have as many. */
 static void of_passes(void)
 {
-    static const char plan[] = "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"o_orderkey\"],\"input\":{\"op\":\"scan\","
-                               "\"table\":\"orders\",\"columns\":[\"o_orderkey\",\"o_comment\",\"o_orderstatus\"]}}}";
+    static const char plan[] =
+        "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"o_orderkey\"],\"input\":{\"op\":\"scan\","
+        "\"table\":\"orders\",\"columns\":[\"o_orderkey\",\"o_comment\",\"o_orderstatus\"]}}}";
     heddle_error *e = NULL;
     struct ArrowDeviceArrayStream device;
     struct ArrowArrayStream host;
@@ -397,12 +398,17 @@ static const char far_plan[] =
     "\"aggs\":[{\"fn\":\"sum\",\"arg\":\"amount\",\"as\":\"s\"},{\"fn\":\"count\",\"arg\":\"number\",\"as\":\"n\"}],"
     "\"input\":{\"op\":\"scan\",\"table\":\"far\"}}}}";
 
-static void check_far(void)
+/* passes: what explain shows of them. */
+static void check_far(const char *passes)
 {
     heddle_error *e = NULL;
     struct ArrowArrayStream rows;
     struct ArrowArray batch;
+    char *shown;
     heddle_statement *s = prepare("cuda", far_plan);
+    ok(heddle_explain(s, "devices", &shown, &e), e);
+    EXPECT(strstr(shown, passes));
+    heddle_free(shown);
     ok(heddle_execute(s, &rows, &e), e);
     heddle_statement_free(s);
     EXPECT(rows.get_next(&rows, &batch) == 0 && batch.length == 10);
@@ -426,9 +432,9 @@ static void tables_of_a_device(void)
     ok(heddle_database_register_device(database, "far", &lent.all, &a, &e), e);
     EXPECT(released == 0);
     memory.amounts[0] = 1000000; /* no copy was made */
-    check_far();
+    check_far("one");
     setenv("HEDDLE_PASSES", "2", 1);
-    check_far();
+    check_far(", 2 passes: ");
     unsetenv("HEDDLE_PASSES");
     heddle_statement *s = prepare("cpu", far_plan);
     EXPECT(heddle_execute(s, &rows, &e) == -1 && strstr(heddle_error_message(e), "GPU's memory"));
