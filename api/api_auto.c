@@ -7,6 +7,7 @@
 #include "api/api_background.h"
 #include "api/api_backend.h"
 #include "api/api_history.h"
+#include "api/api_spread.h"
 
 /* ---- what is known --------------------------------------------------------------------- */
 
@@ -126,6 +127,23 @@ static void fill(struct heddle_statement *s, const struct api_past *past, bool o
         a->in.upload = (double)api_backend_of(PL_GPU)->late->bytes(s->programs[PL_GPU]);
 }
 
+/* States that the GPU's memory has no room for are made in passes, by fragments whose code is their own. */
+static int expect_passes(struct heddle_statement *s, struct hd_err *err)
+{
+    struct hd_err e;
+    hd_err_init(&e);
+    int rc = api_spread_expect(s, &s->automatic.in.passes, &e);
+    s->automatic.in.tables = (double)late_of_gpu()->bytes(s->programs[PL_GPU]);
+    return trouble(s, rc, &e, err);
+}
+
+static void look_at_fragments(struct heddle_statement *s, const struct api_past *past)
+{
+    struct pl_choice_in *in = &s->automatic.in;
+    if (in->passes.n > 1)
+        in->code[PL_GPU] = past->measured[PL_GPU] > 0 && !s->no_cache ? PL_CODE_LOADED : PL_CODE_ABSENT;
+}
+
 /* ---- the choice ------------------------------------------------------------------------ */
 
 static void use(struct heddle_statement *s, enum pl_side side)
@@ -167,7 +185,11 @@ static int compare(struct heddle_statement *s, const struct api_past *past, stru
     if (*a->trouble)
         return 0;
     fill(s, past, state == API_GPU_OPEN);
+    HD_TRY(expect_passes(s, err));
+    if (*a->trouble)
+        return 0;
     HD_TRY(look(s, past, err));
+    look_at_fragments(s, past);
     a->compared = !*a->trouble;
     return 0;
 }

@@ -11,14 +11,16 @@ struct api_stage {
     int (*show)(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err);
 };
 
+struct rt_fragment_options;
+struct rt_fragment_rows;
 struct rt_gpu_columns;
 struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
 struct api_output {
-    struct ArrowArrayStream *stream; /* on the host; with `parts` so many of them */
-    int parts; /* not 0: part k has the rows whose result column `by`, an integer, is k */
-    int by;
+    struct ArrowArrayStream *stream; /* on the host */
+    struct rt_fragment_rows **rows; /* on the host, as columns for other fragments, which `how` says how to make */
+    const struct rt_fragment_options *how;
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
 };
 
@@ -56,8 +58,10 @@ struct api_backend {
     /* Runs it, and fills e->stats, also on failure, and e->times.result. out NULL: nobody wants the rows. */
     int (*run)(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                const struct api_output *out, struct hd_err *err);
-    /* Executes, and leaves the rows where they were made. NULL: that is the host. */
-    int (*on_device)(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
+    /* The rows of an execution of s, which are on its device, as a stream of one batch; columns stay the caller's on failure.
+     * NULL: rows are made on the host. */
+    int (*give)(struct heddle_statement *s, struct rt_gpu_columns *columns, struct ArrowDeviceArrayStream *out,
+                struct hd_err *err);
     /* What `compile` made goes. */
     void (*release)(struct api_program *p, struct api_code *c);
     /* Members of the report: about the backend; about pipeline i, NULL if there are none. */

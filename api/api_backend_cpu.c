@@ -5,6 +5,7 @@
 
 #include "api/api_backend.h"
 #include "runtime/exec/bandwidth.h"
+#include "runtime/exec/fragment_rows.h"
 
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
@@ -72,6 +73,19 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     return 0;
 }
 
+static int hand_over(const struct heddle_statement *s, const struct rt_result *r, const struct api_output *out,
+                     struct hd_err *err)
+{
+    uint64_t n;
+    const unsigned char *rows = rt_result_rows(r, &n);
+    HD_TRY(rt_fragment_rows_new(s->program->pl->spec, out->how, out->rows, err));
+    if (rt_fragment_rows_add(*out->rows, s->program->pl->spec, rows, n, err) == 0)
+        return 0;
+    rt_fragment_rows_free(*out->rows);
+    *out->rows = NULL;
+    return -1;
+}
+
 static int run_program(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                        const struct api_output *out, struct hd_err *err)
 {
@@ -95,8 +109,8 @@ static int run_program(struct heddle_statement *s, const struct api_code *c, str
     double start = api_now_ms();
     rt_result_rows(r, &e->rows);
     e->bytes = e->rows * (uint64_t)s->program->pl->spec->states[s->program->pl->spec->result_state].stride;
-    if (out && out->parts)
-        rc = rt_result_streams(r, out->by, out->parts, out->stream, err);
+    if (out && out->rows)
+        rc = hand_over(s, r, out, err);
     else if (out)
         rc = rt_result_stream(r, out->stream, err);
     rt_result_free(r);
@@ -117,7 +131,7 @@ static int run_in_turn(struct heddle_statement *s, const struct api_code *c, str
 {
     struct rt_admission *a = &s->engine->admission;
     uint64_t share = share_of(s);
-    if (!s->db->context->memory_wanted)
+    if (!s->db->context->memory_wanted || s->is_part)
         return run_program(s, c, e, out, err);
     HD_TRY(rt_admission_enter(a, share, &s->cancel, &e->times.wait, err));
     int rc = run_program(s, c, e, out, err);

@@ -6,6 +6,7 @@
 #include "api/api_background.h"
 #include "api/api_gpu.h"
 #include "planner/residence.h"
+#include "runtime/exec/fragment_rows.h"
 #include "runtime/exec/rows_out.h"
 #include "runtime/gpu/gpu_columns.h"
 #include "runtime/gpu/gpu_warm.h"
@@ -175,17 +176,32 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     return rc;
 }
 
+/* Where rows for other fragments go. */
+struct taker {
+    const struct rt_spec *spec;
+    struct rt_fragment_rows *rows;
+};
+
+static int take_rows(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err)
+{
+    struct taker *t = taker;
+    return rt_fragment_rows_add(t->rows, t->spec, rows, n, err);
+}
+
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                const struct api_output *out, struct hd_err *err)
 {
     const struct api_program *p = s->program;
     struct rt_gpu_rows rows;
+    struct taker to = {.spec = p->pl->spec};
     struct rt_gpu_run_options o = {.columns = out ? out->columns : NULL,
                                    .peers = c->peers,
                                    .profile = c->counts,
                                    .timeline = s->profile,
                                    .kernel_times = secure_getenv("HEDDLE_KERNEL_TIMES") != NULL,
                                    .room = p->room,
+                                   .take = out && out->rows ? take_rows : NULL,
+                                   .taker = &to,
                                    .threads = s->threads,
                                    .thread_pool = s->engine->thread_pool,
                                    .memory_limit = s->memory_limit,
@@ -196,17 +212,21 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
     optimise(s, c); /* nobody executes there now */
     double start = api_now_ms();
-    int rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
+    int rc = out && out->rows ? rt_fragment_rows_new(to.spec, out->how, &to.rows, err) : 0;
+    if (rc == 0)
+        rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
     rt_admission_leave(turn, 1);
-    HD_TRY(rc);
+    if (rc != 0) {
+        rt_fragment_rows_free(to.rows);
+        return -1;
+    }
     bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
     if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
         api_background_warm(s->engine->background, s->backend->late);
     e->rows = out && out->columns ? (*out->columns)->n : rows.n;
     e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
-    if (out && out->parts)
-        rc = rt_rows_streams(p->pl->spec, rows.rows, rows.n, out->by, out->parts, &s->engine->memory, &s->cancel.flag,
-                             out->stream, err);
+    if (out && out->rows)
+        *out->rows = to.rows;
     else if (out && out->stream)
         rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
     hd_arena_release(&rows.arena);
@@ -516,7 +536,7 @@ const struct api_backend api_backend_cuda = {
     .compiled = compiled,
     .compile = compile,
     .run = run,
-    .on_device = api_gpu_execute_device,
+    .give = api_gpu_give,
     .devices = count,
     .lost = lost,
     .room = room,

@@ -39,7 +39,9 @@ int api_gpu_warm(heddle_context *c, const char *arch, struct hd_strbuf *out, str
 struct rt_device_memory;
 int api_gpu_wait(heddle_context *c, void *event, struct hd_err *err);
 int api_gpu_memory(heddle_context *c, struct rt_device_memory *out, struct hd_err *err);
-/* Executes; the rows become columns on the GPU. */
-int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err);
+/* Columns on the GPU as a stream of one batch; they stay the caller's on failure. */
+struct rt_gpu_columns;
+int api_gpu_give(struct heddle_statement *s, struct rt_gpu_columns *columns, struct ArrowDeviceArrayStream *out,
+                 struct hd_err *err);
 
 #endif

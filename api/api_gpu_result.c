@@ -129,9 +129,8 @@ static void device_release(struct ArrowDeviceArrayStream *stream)
     stream->release = NULL;
 }
 
-/* columns stay the caller's on failure. */
-static int give_columns(struct heddle_statement *s, struct rt_gpu_columns *columns, struct ArrowDeviceArrayStream *out,
-                        struct hd_err *err)
+int api_gpu_give(struct heddle_statement *s, struct rt_gpu_columns *columns, struct ArrowDeviceArrayStream *out,
+                 struct hd_err *err)
 {
     struct stream *own = hd_try_calloc(1, sizeof *own);
     if (!own)
@@ -207,14 +206,4 @@ int api_gpu_memory(heddle_context *c, struct rt_device_memory *out, struct hd_er
     m->context = c;
     *out = (struct rt_device_memory){m, read_memory, convert, release_memory};
     return 0;
-}
-
-int api_gpu_execute_device(struct heddle_statement *s, struct ArrowDeviceArrayStream *out, struct hd_err *err)
-{
-    struct rt_gpu_columns *columns = NULL;
-    HD_TRY(api_statement_execute(s, &(struct api_output){.columns = &columns}, err));
-    int rc = give_columns(s, columns, out, err);
-    if (rc != 0)
-        rt_gpu_columns_free(columns);
-    return rc;
 }

@@ -115,7 +115,7 @@ int api_spread_refuse(const struct heddle_statement *s, struct hd_err *err)
 static int decide_segments(struct api_spread *p, struct hd_err *err)
 {
     p->workers = p->of->segments;
-    if (plan_reads_device(p->of->plan))
+    if (p->reads_device)
         p->nslots = 1; /* where such tables are */
     p->lanes = HD_MIN(p->workers, p->nslots);
     snprintf(p->why, sizeof p->why, "tables of %d segments", p->workers);
@@ -143,10 +143,10 @@ static int decide(struct api_spread *p, struct hd_err *err)
 {
     if (p->segments)
         return decide_segments(p, err);
-    if (plan_reads_device(p->of->plan))
-        return stay(p, "a table is in a GPU's memory");
     if (p->of->db->context->ndevices == 1)
         return api_spread_fit(p, err);
+    if (p->reads_device)
+        return stay(p, "a table is in a GPU's memory");
     if (p->workers == 1)
         return stay(p, "the context's other GPUs were lost");
     if (strcmp(wanted(), "never") == 0)
@@ -166,6 +166,7 @@ static void init(struct api_spread *p, struct heddle_statement *s)
     hd_err_init(&p->error);
     p->workers = p->lanes = p->nslots = choose_slots(s, p->slot);
     p->passes = 1;
+    p->reads_device = plan_reads_device(s->plan);
     p->segments = s->segments > 0;
 }
 
@@ -218,7 +219,7 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
 {
     const heddle_context *c = s->db->context;
     *spread = false;
-    bool gpu = !s->automatic.on && s->backend->side == PL_GPU;
+    bool gpu = s->backend->side == PL_GPU && (!s->automatic.on || c->ndevices == 1);
     if (s->is_part || (!gpu && !s->segments))
         return 0;
     HD_TRY(api_statement_ready(s, err));
@@ -253,8 +254,11 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
 {
     static const struct api_spread one = {.lanes = 1, .passes = 1};
     struct hd_err e;
-    bool may = err->class == HD_ERR_RESOURCE && !s->is_part && !s->automatic.on && s->backend->side == PL_GPU;
-    if (!may || s->segments || !lacked_memory(s) || plan_reads_device(s->plan))
+    bool may = err->class == HD_ERR_RESOURCE && !s->is_part && s->backend->side == PL_GPU, device;
+    if (!may || s->segments || !lacked_memory(s))
+        return false;
+    device = plan_reads_device(s->plan);
+    if (device ? s->db->context->ndevices > 1 : s->automatic.on) /* that has the CPU */
         return false;
     hd_err_init(&e);
     bool moved =
@@ -268,4 +272,23 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
     hd_err_release(err);
     hd_err_init(err);
     return true;
+}
+
+int api_spread_expect(struct heddle_statement *s, struct pl_choice_passes *out, struct hd_err *err)
+{
+    bool fits = s->db->context->ndevices > 1 || s->segments;
+    *out = (struct pl_choice_passes){.n = 1};
+    if (!fits)
+        HD_TRY(api_spread_fits_of(s, s->programs[PL_GPU], &fits, err));
+    if (fits)
+        return 0;
+    api_statement_use(s, PL_GPU);
+    if (!s->spread)
+        HD_TRY(choose_anew(s, NULL, err));
+    if (s->spread->workers == 1)
+        return HD_FAIL(err, RESOURCE, NULL, "states do not fit the GPU's memory: %.120s", s->spread->why);
+    out->n = s->spread->passes;
+    out->fragments = s->spread->nfragments;
+    out->exchanged = sent_bytes(s->spread);
+    return 0;
 }

@@ -7,6 +7,7 @@
  *   api_spread_passes.c  how many passes over a GPU
  *   api_spread_read.c    its fragments
  *   api_spread_run.c     an execution: a thread for each GPU, on a CPU one
+ *   api_spread_device.c  a result that stays on the GPU
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_report.c  what explain and the report tell
  */
@@ -15,10 +16,14 @@
 
 #include "api/api_statement.h"
 #include "runtime/base/strbuf.h"
+#include "runtime/exec/fragment_rows.h"
 
 /* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
  * or on one of those that are there, in one pass or more. */
 int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
+/* Under backend auto: what passes over the GPU are expected to be, if its program, which is planned, needs any. RESOURCE where
+ * its states do not fit, and passes would not help. */
+int api_spread_expect(struct heddle_statement *s, struct pl_choice_passes *out, struct hd_err *err);
 /* Of a statement whose plan was read: whether its tables have segments, and where it runs then. */
 void api_spread_prepare(struct heddle_statement *s);
 /* The error of whoever wants one program of such a plan. */
@@ -29,6 +34,9 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err);
 /* Executes on one GPU or several, or on the CPU; states that a GPU's memory has no room for are made in more passes. out: struct
  * ArrowArrayStream. */
 int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err);
+/* The same with rows that stay on a GPU, of passes one batch of each. out: struct ArrowDeviceArrayStream. Where there are
+ * several GPUs it is one of them, without passes. */
+int api_spread_or_give(struct heddle_statement *s, void *out, struct hd_err *err);
 void api_spread_free(struct api_spread *p); /* NULL is fine */
 /* Members of the report, a comma before each: of a statement whose last execution was on several. */
 void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s);
@@ -58,7 +66,7 @@ struct api_spread_table {
     struct hd_arena arena;
     struct fe_table *table; /* NULL: there was none yet */
     unsigned version; /* of the struct */
-    struct rt_memtable *rows; /* in memory of the host; NULL: not at present */
+    struct rt_fragment_table *rows; /* in memory of the host; NULL: not at present */
     struct rt_gpu_columns *columns; /* on the GPU of who reads it; likewise */
     struct api_table *owner; /* of `table` in snapshots */
     uint64_t bytes;
@@ -68,8 +76,9 @@ struct api_spread_table {
 struct api_spread_part {
     struct heddle_statement *statement; /* NULL: not prepared yet */
     unsigned version; /* of the tables that it was prepared over, together */
-    struct ArrowArrayStream *out; /* [workers] of a shuffle for each worker; else the first */
-    struct rt_gpu_columns *columns; /* the rows, where the fragment leaves them on the GPU */
+    struct ArrowArrayStream out; /* the rows: RESULT; */
+    struct rt_fragment_rows *rows; /* on the host, of a shuffle for each worker; */
+    struct rt_gpu_columns *columns; /* where the fragment leaves them on the GPU */
     bool done;
     double start_ms, end_ms; /* since the execution began */
 };
@@ -102,6 +111,7 @@ struct api_spread {
     int nslots, slot[RT_MAX_DEVICES]; /* of the engine's GPUs those that are not lost; on a CPU one */
     int lanes; /* the first so many of them have work: threads, on which workers take turns */
     int passes; /* workers that a GPU is, one after the other in each fragment */
+    bool reads_device; /* tables in a GPU's memory, which the CPU cannot */
     bool segments; /* each worker has one: there are any number of workers, and no passes */
     int workers; /* else lanes * passes: worker w is on GPU w % lanes; 1: the plan stays on the first one */
     char why[200];
@@ -112,8 +122,10 @@ struct api_spread {
     bool lacked; /* an execution asked for more of a GPU's memory than there is, */
     int lacking; /* in this fragment */
     /* While it runs: */
+    bool gives; /* the result stays on the GPU */
     double began_ms;
-    uint64_t host_bytes; /* of rows that went through the host's memory */
+    struct rt_memory memory; /* for rows that go through the host's memory, */
+    uint64_t host_bytes, file_bytes; /* so many, and of them in a file */
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
@@ -123,12 +135,16 @@ struct api_spread {
 
 /* api_spread_passes.c. Of a statement for one GPU: whether its states are expected to have room there in one pass. */
 int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err);
+/* The same of its planned program. */
+int api_spread_fits_of(struct heddle_statement *s, const struct api_program *program, bool *fits, struct hd_err *err);
 /* The fragment, which one worker runs, is left to the CPU from now on. False: this build has none, or it was already. */
 bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f);
 /* Cuts the plan for as many passes over the GPU as its states are expected to need; one where more would not help. */
 int api_spread_fit(struct api_spread *p, struct hd_err *err);
 /* Likewise, after so many were too few. RESOURCE where there are no more. */
 int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err);
+/* Columns that the plan reads have no room in the GPU's memory beside states. */
+bool api_spread_streams(const struct api_spread *p);
 /* The fragments of the plan, cut for p->workers; memory: bytes for the states of each, 0: what they take does not matter. */
 int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err);
 int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so many workers */
@@ -146,9 +162,14 @@ int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, i
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);
 void api_spread_table_release(struct api_spread *p, struct api_spread_table *t);
-/* The streams of a fragment's parts for its table of that number one behind the other, which become nothing; columns are
- * nullable where one of theirs is. On failure they are released. */
-int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream *out,
+/* The streams of the last fragment's parts one behind the other, which become nothing; columns are nullable where one of
+ * theirs is. On failure they are released. */
+int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, struct ArrowArrayStream *out,
                       struct hd_err *err);
+/* The last fragment's rows, which its parts have left on the GPU. */
+int api_spread_give(struct api_spread *p, struct ArrowDeviceArrayStream *out, struct hd_err *err);
+/* How parts of the fragment, of which one has run, leave rows on the host, or tables are made of them. */
+struct rt_fragment_options api_spread_how(struct api_spread *p, const struct api_spread_fragment *f,
+                                          const struct heddle_statement *part);
 
 #endif

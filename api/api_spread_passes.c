@@ -22,28 +22,41 @@ static int wanted(void)
 }
 
 /* Bytes for the states of the planned program; 0: nobody knows. */
-static double room_of(const struct heddle_statement *s, int slot)
+static double room_of(const struct heddle_statement *s, const struct api_program *p, int slot)
 {
-    double memory = (double)s->backend->room(s->db->context, s->engine, slot);
-    double room = memory > 0 ? pl_states_room(s->program->pl, memory) : 0;
+    double memory = (double)p->backend->room(s->db->context, s->engine, slot);
+    double room = memory > 0 ? pl_states_room(p->pl, memory) : 0;
     if (s->memory_limit)
         room = room > 0 ? HD_MIN(room, (double)s->memory_limit) : (double)s->memory_limit;
     return room;
 }
 
-static int compare(const struct heddle_statement *s, bool *fits)
+bool api_spread_streams(const struct api_spread *p)
 {
-    double room = room_of(s, s->slot), peak = s->program->state_bytes;
+    const struct heddle_statement *s = p->of;
+    const struct api_program *g = s->programs[PL_GPU];
+    uint64_t memory = g ? g->backend->room(s->db->context, s->engine, p->slot[0]) : 0;
+    return memory && g->backend->late->bytes(g) > memory / 2;
+}
+
+static int compare(const struct heddle_statement *s, const struct api_program *p, bool *fits)
+{
+    double room = room_of(s, p, s->slot), peak = p->state_bytes;
     *fits = wanted() ? wanted() == 1 : room <= 0 || peak <= room;
     return 0;
 }
 
-int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err)
+int api_spread_fits_of(struct heddle_statement *s, const struct api_program *program, bool *fits, struct hd_err *err)
 {
     int rc;
-    HD_TRY(api_statement_plan_here(s, err));
-    HD_GUARDED(rc, &s->cancel.flag, err, compare(s, fits));
+    HD_GUARDED(rc, &s->cancel.flag, err, compare(s, program, fits));
     return rc;
+}
+
+int api_spread_fits(struct heddle_statement *s, bool *fits, struct hd_err *err)
+{
+    HD_TRY(api_statement_plan_here(s, err));
+    return api_spread_fits_of(s, s->program, fits, err);
 }
 
 static void use_passes(struct api_spread *p, int passes)
@@ -72,7 +85,7 @@ static double states_of_worker(const struct api_spread *p)
 
 bool api_spread_use_cpu(struct api_spread *p, struct api_spread_fragment *f)
 {
-    if (f->on_cpu || f->every || !api_backend_of(PL_CPU))
+    if (f->on_cpu || f->every || p->reads_device || !api_backend_of(PL_CPU))
         return false;
     for (int w = 0; w < p->workers; w++) {
         heddle_statement_free(f->part[w].statement);
@@ -115,7 +128,7 @@ static void stay(struct api_spread *p, const char *why)
 int api_spread_fit(struct api_spread *p, struct hd_err *err)
 {
     struct heddle_statement *s = p->of;
-    double room = room_of(s, p->slot[0]), peak = s->program->state_bytes;
+    double room = room_of(s, s->program, p->slot[0]), peak = s->program->state_bytes;
     p->lanes = 1;
     p->room = room;
     if (wanted()) {
@@ -139,7 +152,7 @@ int api_spread_add_passes(struct api_spread *p, int passes, struct hd_err *err)
 {
     int most = API_WORKERS_MAX / p->lanes;
     HD_TRY(api_statement_plan_here(p->of, err)); /* of one that was spread without asking, for its columns */
-    double room = p->room = room_of(p->of, p->slot[0]);
+    double room = p->room = room_of(p->of, p->of->program, p->slot[0]);
     if (passes >= most || wanted() == 1)
         return HD_FAIL(err, RESOURCE, NULL, "no more passes");
     use_passes(p, HD_MIN(passes == 1 ? 2 : MORE * passes, most));

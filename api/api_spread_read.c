@@ -77,10 +77,8 @@ static void new_parts(struct api_spread *p, struct api_spread_fragment *f)
     f->values = HD_NEWN(&p->arena, const char *, p->workers);
     f->part = HD_NEWN(&p->arena, struct api_spread_part, p->workers);
     f->table = HD_NEWN(&p->arena, struct api_spread_table, p->workers);
-    for (int w = 0; w < p->workers; w++) {
-        f->part[w].out = HD_NEWN(&p->arena, struct ArrowArrayStream, p->workers);
+    for (int w = 0; w < p->workers; w++)
         api_spread_table_init(&f->table[w]);
-    }
 }
 
 static int read_document(struct api_spread *p, const struct cJSON *document, struct hd_err *err)
@@ -102,8 +100,11 @@ int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err)
     struct cJSON *document;
     p->nfragments = 0;
     p->cut_for = p->workers;
-    const struct api_cut how = {
-        .workers = p->workers, .segments = p->segments, .gathers = !p->segments, .memory = memory};
+    const struct api_cut how = {.workers = p->workers,
+                                .segments = p->segments,
+                                .gathers = !p->segments,
+                                .memory = memory,
+                                .streams = memory > 0 && api_spread_streams(p)};
     HD_TRY(api_statement_cut(&p->arena, p->of, &how, &document, err));
     return read_document(p, document, err);
 }

@@ -100,7 +100,11 @@ void api_spread_report(struct hd_strbuf *b, const struct heddle_statement *s)
         hd_strbuf_adds(b, w ? "," : "");
         add_number(b, p, w);
     }
-    hd_strbuf_addf(b, "],\"passes\":%d,\"fragments\":[", p->passes);
+    hd_strbuf_addf(b, "],\"passes\":%d,", p->passes);
+    if (p->executed)
+        hd_strbuf_addf(b, "\"exchanged_bytes\":%llu,\"file_bytes\":%llu,", (unsigned long long)p->host_bytes,
+                       (unsigned long long)p->file_bytes);
+    hd_strbuf_adds(b, "\"fragments\":[");
     for (int i = 0; i < p->nfragments && p->executed; i++)
         add_fragment(b, p, i);
     hd_strbuf_adds(b, "]}");

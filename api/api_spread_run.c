@@ -160,20 +160,32 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     return 0;
 }
 
-static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
-    struct api_output out = {.stream = part->out};
-    if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
+    struct rt_fragment_options how = api_spread_how(p, f, part->statement);
+    struct api_output out = {.rows = &part->rows, .how = &how};
+    if (f->exchange == API_EXCHANGE_RESULT && p->gives)
         out = (struct api_output){.columns = &part->columns};
-    if (f->exchange == API_EXCHANGE_SHUFFLE) {
-        out.parts = p->workers;
-        out.by = api_statement_column(part->statement, f->column);
-    }
+    else if (f->exchange == API_EXCHANGE_RESULT)
+        out = (struct api_output){.stream = &part->out};
+    else if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
+        out = (struct api_output){.columns = &part->columns};
     part->start_ms = api_now_ms() - p->began_ms;
     HD_TRY(api_statement_execute(part->statement, &out, err));
     part->end_ms = api_now_ms() - p->began_ms;
     return 0;
+}
+
+/* Rows that nobody reads any more: of this worker alone, or of all, once the last one has read them. */
+static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w, bool last)
+{
+    for (int i = 0; i < f->ninputs; i++) {
+        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
+        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
+        if ((own || last) && from->last_reader == (int)(f - p->fragments))
+            api_spread_table_empty(p, &from->table[own ? w : 0]);
+    }
 }
 
 /* The rows are there for others. Who is last makes the table of all. */
@@ -185,6 +197,7 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     bool fills = kept || (last && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_BROADCAST));
     f->ended += !last;
     pthread_mutex_unlock(&p->lock);
+    empty_inputs(p, f, w, last);
     if (fills)
         if (api_spread_table_fill(p, f, kept ? w : 0, err) != 0)
             return blame(p, f->every, w, err);
@@ -196,24 +209,12 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
     return 0;
 }
 
-/* Rows of this worker alone that nobody reads any more. */
-static void empty_inputs(struct api_spread *p, const struct api_spread_fragment *f, int w)
-{
-    for (int i = 0; i < f->ninputs; i++) {
-        struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
-        bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
-        if (p->passes > 1 && own && from->last_reader == (int)(f - p->fragments))
-            api_spread_table_empty(p, &from->table[w]);
-    }
-}
-
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     HD_TRY(wait_for_inputs(p, f, w, err));
     HD_TRY(prepare(p, f, w, err));
-    if (execute(p, f, w, err) != 0)
+    if (execute_part(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
-    empty_inputs(p, f, w);
     return hand_over(p, f, w, err);
 }
 
@@ -284,12 +285,17 @@ static void run_lanes(struct api_spread *p)
 
 /* ---- executions -------------------------------------------------------------------------------- */
 
-static void begin(struct api_spread *p)
+static int begin(struct api_spread *p, struct hd_err *err)
 {
+    rt_memory_init(&p->memory, p->of->memory_limit, &p->of->engine->memory);
+    if (api_state_bytes())
+        p->memory.filed_beyond = api_state_bytes();
+    if (api_may_spill(p->of) && !rt_memory_spill(&p->memory, NULL))
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     p->began_ms = api_now_ms();
     p->stopped = p->failed = p->executed = false;
     p->lacked = false;
-    p->host_bytes = 0;
+    p->host_bytes = p->file_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
         for (int w = 0; w < p->workers; w++) {
@@ -299,6 +305,7 @@ static void begin(struct api_spread *p)
                 rt_cancel_reset(&part->statement->cancel);
         }
     }
+    return 0;
 }
 
 /* What was handed over and what was not taken goes. */
@@ -311,18 +318,20 @@ static void end(struct api_spread *p)
             if (f->part[w].columns)
                 p->of->backend->free_columns(f->part[w].columns);
             f->part[w].columns = NULL;
-            for (int k = 0; k < p->workers; k++) {
-                if (f->part[w].out[k].release)
-                    f->part[w].out[k].release(&f->part[w].out[k]);
-                f->part[w].out[k] = (struct ArrowArrayStream){0};
-            }
+            rt_fragment_rows_free(f->part[w].rows);
+            f->part[w].rows = NULL;
+            if (f->part[w].out.release)
+                f->part[w].out.release(&f->part[w].out);
+            f->part[w].out = (struct ArrowArrayStream){0};
         }
+    p->file_bytes = rt_spill_bytes(p->memory.spill);
+    rt_memory_release(&p->memory);
 }
 
-static int take_result(struct api_spread *p, struct ArrowArrayStream *out, struct hd_err *err)
+static int take_result(struct api_spread *p, void *out, struct hd_err *err)
 {
     struct api_spread_fragment *f = &p->fragments[p->nfragments - 1];
-    return api_spread_concat(p, f, 0, out, err);
+    return p->gives ? api_spread_give(p, out, err) : api_spread_concat(p, f, out, err);
 }
 
 static int take_error(struct api_spread *p, struct hd_err *err)
@@ -372,10 +381,22 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     t->result = HD_MAX(wall - longest, 0.0);
 }
 
-static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *out, struct hd_err *err)
+/* What executions on the CPU put into files. */
+static uint64_t spilled_by_parts(const struct api_spread *p)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = 0; w < api_spread_runs(&p->fragments[i], p->workers); w++) {
+            const struct heddle_statement *part = p->fragments[i].part[w].statement;
+            bytes += part->backend->side == PL_CPU ? part->timed.stats.spilled_bytes : 0;
+        }
+    return bytes;
+}
+
+static int run_spread(struct heddle_statement *s, void *out, struct hd_err *err)
 {
     struct api_spread *p = s->spread;
-    begin(p);
+    HD_TRY(begin(p, err));
     rt_cancel_set(&s->cancel, stop, p);
     run_lanes(p);
     rt_cancel_set(&s->cancel, NULL, NULL);
@@ -384,27 +405,83 @@ static int execute_spread(struct heddle_statement *s, struct ArrowArrayStream *o
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
-    s->timed.stats.spilled_bytes = p->passes > 1 ? p->host_bytes : 0;
+    s->timed.stats.spilled_bytes = spilled_by_parts(p) + (p->passes > 1 ? p->host_bytes : p->file_bytes);
     s->stats_spec = NULL;
     s->has_counts = false;
     s->executed = p->executed = true;
     return 0;
 }
 
-static int execute_once(struct heddle_statement *s, void *out, struct hd_err *err)
+/* Of the host's memory, where somebody has set its limit: what fragments send through it, and what one that the CPU runs
+ * needs for its states. They do not wait again, each by itself. */
+static uint64_t share_of(const struct api_spread *p)
 {
-    bool spread;
-    HD_TRY(api_spread_choose(s, &spread, err));
-    if (spread)
-        return execute_spread(s, out, err);
-    return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    const struct heddle_statement *s = p->of;
+    double bytes = 0, states = 0, limit = (double)s->db->context->memory_limit;
+    if (s->memory_limit)
+        limit = HD_MIN(limit, (double)s->memory_limit);
+    for (int i = 0; i < p->nfragments; i++) {
+        const struct api_spread_fragment *f = &p->fragments[i];
+        bytes += f->exchange == API_EXCHANGE_RESULT ? 0 : f->bytes;
+        if (f->on_cpu || s->backend->side == PL_CPU)
+            states = HD_MAX(states, f->state_bytes);
+    }
+    return (uint64_t)HD_MIN(bytes + states, limit);
+}
+
+static int execute_spread(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    struct rt_admission *a = &s->engine->admission;
+    uint64_t share = share_of(s->spread);
+    double waited;
+    s->spread->gives = gives;
+    if (gives && s->spread->fragments[s->spread->nfragments - 1].on_cpu)
+        return HD_FAIL(err, RESOURCE, NULL,
+                       "the last step of the plan needs more than the GPU's memory, and its rows are wanted there");
+    if (!s->db->context->memory_wanted)
+        return run_spread(s, out, err);
+    HD_TRY(rt_admission_enter(a, share, &s->cancel, &waited, err));
+    int rc = run_spread(s, out, err);
+    rt_admission_leave(a, share);
+    s->timed.times.wait += rc == 0 ? waited : 0;
+    return rc;
+}
+
+static int execute_here(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    struct rt_gpu_columns *columns = NULL;
+    if (!gives)
+        return api_statement_execute(s, &(struct api_output){.stream = out}, err);
+    HD_TRY(api_statement_execute(s, &(struct api_output){.columns = &columns}, err));
+    int rc = s->backend->give(s, columns, out, err);
+    if (rc != 0)
+        s->backend->free_columns(columns);
+    return rc;
+}
+
+static int execute_once(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    bool spread = false;
+    if (!gives || s->db->context->ndevices == 1)
+        HD_TRY(api_spread_choose(s, &spread, err));
+    return spread ? execute_spread(s, gives, out, err) : execute_here(s, gives, out, err);
+}
+
+static int execute(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)
+{
+    int rc;
+    do
+        rc = execute_once(s, gives, out, err);
+    while (rc != 0 && (!gives || s->db->context->ndevices == 1) && api_spread_retry(s, err));
+    return rc;
 }
 
 int api_spread_or_execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
-    int rc;
-    do
-        rc = execute_once(s, out, err);
-    while (rc != 0 && api_spread_retry(s, err));
-    return rc;
+    return execute(s, false, out, err);
+}
+
+int api_spread_or_give(struct heddle_statement *s, void *out, struct hd_err *err)
+{
+    return execute(s, true, out, err);
 }

@@ -6,7 +6,6 @@
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
 #include "runtime/gpu/gpu_columns.h"
-#include "runtime/io/arrow_table.h"
 #include "runtime/store/store.h"
 
 /* ---- several streams as one ------------------------------------------------------------------ */
@@ -60,15 +59,13 @@ static void concat_release(struct ArrowArrayStream *s)
     s->release = NULL;
 }
 
-int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, int table, struct ArrowArrayStream *out,
+int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, struct ArrowArrayStream *out,
                       struct hd_err *err)
 {
     int runs = api_spread_runs(f, p->workers);
     struct concat *c = hd_try_calloc(1, sizeof *c + (size_t)runs * sizeof *c->stream);
     for (int w = 0; w < runs; w++) {
-        struct ArrowArrayStream *s = &f->part[w].out[f->exchange == API_EXCHANGE_SHUFFLE ? table : 0];
-        if (f->exchange == API_EXCHANGE_KEEP && w != table)
-            continue;
+        struct ArrowArrayStream *s = &f->part[w].out;
         if (c)
             c->stream[c->n++] = *s;
         else
@@ -96,7 +93,7 @@ void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t)
     if (!t->rows)
         return;
     api_backends_forget(p->of->db->context, t->table);
-    rt_memtable_free(t->rows);
+    rt_fragment_table_free(t->rows);
     t->rows = NULL;
 }
 
@@ -190,15 +187,37 @@ static int use_rows(struct api_spread_table *t, const struct fe_table *from, str
     return 0;
 }
 
+struct rt_fragment_options api_spread_how(struct api_spread *p, const struct api_spread_fragment *f,
+                                          const struct heddle_statement *part)
+{
+    bool shuffle = f->exchange == API_EXCHANGE_SHUFFLE;
+    return (struct rt_fragment_options){.readers = shuffle ? p->workers : 1,
+                                        .by = shuffle ? api_statement_column(part, f->column) : 0,
+                                        .memory = &p->memory,
+                                        .thread_pool = p->of->engine->thread_pool,
+                                        .threads = HD_MAX(p->of->threads / p->lanes, 1),
+                                        .stop = &part->cancel.flag};
+}
+
+/* Table number k of a shuffle has the rows for worker k, one that is kept those of worker k. */
 static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     struct api_spread_table *t = &f->table[table];
-    struct ArrowArrayStream all;
-    struct rt_memtable *rows;
-    HD_TRY(api_spread_concat(p, f, table, &all, err));
-    HD_TRY(rt_memtable_new(f->name, &all, false, 1, &rows, err));
-    if (use_rows(t, rt_memtable_table(rows), err) != 0) {
-        rt_memtable_free(rows);
+    bool kept = f->exchange == API_EXCHANGE_KEEP;
+    struct rt_fragment_options how = api_spread_how(p, f, f->part[kept ? table : 0].statement);
+    struct rt_fragment_rows **from = hd_try_calloc((size_t)p->workers, sizeof(struct rt_fragment_rows *));
+    struct rt_fragment_table *rows;
+    int n = 0;
+    if (!from)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
+        if (!kept || w == table)
+            from[n++] = f->part[w].rows;
+    int rc = rt_fragment_table_new(f->name, from, n, how.readers > 1 ? table : 0, &how, &rows, err);
+    free(from);
+    HD_TRY(rc);
+    if (use_rows(t, rt_fragment_table_get(rows), err) != 0) {
+        rt_fragment_table_free(rows);
         return -1;
     }
     t->rows = rows;

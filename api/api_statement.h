@@ -189,6 +189,7 @@ struct api_cut {
     bool segments; /* each has a segment of what has segments; else all */
     bool gathers; /* they gather faster than they shuffle */
     double memory; /* bytes for the states of each; 0: enough */
+    bool streams; /* tables have no room beside them */
 };
 int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, const struct api_cut *how,
                       struct cJSON **document, struct hd_err *err);

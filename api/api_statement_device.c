@@ -51,7 +51,7 @@ static int execute_on_host(struct heddle_statement *s, struct ArrowDeviceArraySt
 
 static int execute(struct heddle_statement *s, void *out, struct hd_err *err)
 {
-    return s->backend->on_device && !s->segments ? s->backend->on_device(s, out, err) : execute_on_host(s, out, err);
+    return s->backend->give && !s->segments ? api_spread_or_give(s, out, err) : execute_on_host(s, out, err);
 }
 
 int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out, heddle_error **err)

@@ -28,6 +28,7 @@ int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, cons
                                             .segments = how->segments,
                                             .gathers = how->gathers,
                                             .memory = how->memory,
+                                            .streams = how->streams,
                                             .value = value_in,
                                             .touch_dict = rt_store_touch_dict};
     const struct cJSON *tree;

@@ -373,8 +373,8 @@ HEDDLE_API int heddle_bind(heddle_statement *s, const char *name, const char *va
 HEDDLE_API int heddle_bind_json(heddle_statement *s, const char *json, heddle_error **err);
 /* Runs the plan. The stream owns its rows: it may outlive the statement, not the database. */
 HEDDLE_API int heddle_execute(heddle_statement *s, struct ArrowArrayStream *out, heddle_error **err);
-/* The same, with the rows where they were made: on the context's first GPU as one batch in its memory (device type CUDA; all is
- * there, so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
+/* The same, with the rows where they were made: on the context's first GPU as one batch in its memory, or where its
+ * states had no room as one of each pass (docs/scale.md; device type CUDA; all is there, so sync_event is NULL), else as heddle_execute has them (device type CPU). The device's memory is that of the
  * context, and counts against its limit until stream and batch are released, which must be before the context is freed. */
 HEDDLE_API int heddle_statement_execute_device(heddle_statement *s, struct ArrowDeviceArrayStream *out,
                                                heddle_error **err);
@@ -388,7 +388,7 @@ HEDDLE_API int heddle_explain(heddle_statement *s, const char *stages, char **te
 HEDDLE_API int heddle_plan_fragments(heddle_statement *s, int workers, char **json, heddle_error **err);
 /* JSON: times in ms of the last execution, the backend that ran, why, and with "auto" what was estimated of both:
  * {"version","backend","why","estimate","threads","optimised","plan_ms","codegen_ms","open_ms","compile_ms","compile_cached","wait_ms","transfer_ms",
- *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes" (of a CPU),"pipelines":[...],"states":[...]}
+ *  "execute_ms","result_ms","total_ms","peak_bytes","spilled_bytes","pipelines":[...],"states":[...]}
  * and with profile more, which docs/cli.md describes (Profiles). */
 HEDDLE_API int heddle_statement_report(heddle_statement *s, char **json, heddle_error **err);
 

@@ -17,6 +17,8 @@ static const double upload_bytes_of_ms = 9e6;
 static const double busy_ms = 20;
 /* Launches, the check of states, reading the result: TPC-H at SF 1 takes 0.3 ms a query. */
 static const double gpu_ms = 0.1, gpu_ms_of_pipeline = 0.03;
+/* A fragment in a pass, and what goes through the host's memory on all its threads. */
+static const double pass_ms = 0.5, pass_bytes_of_ms = 2e6;
 /* Threads are woken for each pipeline. */
 static const double cpu_ms = 0.02, cpu_ms_of_pipeline = 0.01;
 /* Of an H200, which planner/work.c tells times of; slower memory makes kernels slower. */
@@ -24,11 +26,21 @@ static const double large_bandwidth = 4.8e12;
 /* A change of sides must gain a fifth, and what two clocks cannot tell apart is no gain. */
 static const double gain = 0.8, noise_ms = 0.02;
 
+/* Each pass may read all tables again. What passes exchange goes to the host and back, and is put in order there. */
+static double more_passes_ms(const struct pl_choice_in *in)
+{
+    const struct pl_choice_passes *p = &in->passes;
+    double bandwidth = in->bandwidth > 0 ? in->bandwidth : large_bandwidth;
+    if (p->n <= 1)
+        return 0;
+    return p->n * (p->fragments * pass_ms + in->tables / bandwidth * 1e3) + p->exchanged / pass_bytes_of_ms;
+}
+
 static double gpu_model_ms(const struct pl_choice_in *in)
 {
     const struct pl_work *w = &in->work[PL_GPU];
     double slower = in->bandwidth > 0 ? large_bandwidth / in->bandwidth : 1;
-    return gpu_ms + gpu_ms_of_pipeline * w->begun + w->gpu_ms * slower;
+    return gpu_ms + gpu_ms_of_pipeline * w->begun + w->gpu_ms * slower + more_passes_ms(in);
 }
 
 static double cpu_model_ms(const struct pl_choice_in *in)
@@ -65,7 +77,7 @@ static struct pl_choice_cost cost_of(const struct pl_choice_in *in, enum pl_side
     if (gpu && in->gpu_busy)
         c.wait = busy_ms;
     if (gpu)
-        c.transfer = in->upload / upload_bytes_of_ms;
+        c.transfer = HD_MAX(in->passes.n, 1) * in->upload / upload_bytes_of_ms;
     c.run = model_ms(in, side) * (measured ? in->measured[side] : 1);
     c.all = c.open + c.wait + c.compile + c.transfer + c.run;
     return c;
@@ -86,7 +98,8 @@ struct pl_choice pl_choose_side(const struct pl_choice_in *in)
         c.side = is_gain(gpu->all, cpu->all) ? PL_CPU : PL_GPU;
     else
         c.side = is_gain(cpu->all, gpu->all) ? PL_GPU : PL_CPU;
-    c.prepare = c.side == PL_CPU && is_gain(cpu->run, gpu->run) && gpu->open + gpu->compile + gpu->transfer > 0;
+    c.prepare = c.side == PL_CPU && in->passes.n <= 1 && is_gain(cpu->run, gpu->run) &&
+                gpu->open + gpu->compile + gpu->transfer > 0;
     return c;
 }
 

@@ -15,6 +15,13 @@ enum pl_code {
     PL_CODE_LOADED
 };
 
+/* Over a GPU that a plan's states do not fit (docs/scale.md). */
+struct pl_choice_passes {
+    int n; /* 0 and 1: one */
+    int fragments; /* that the plan is cut into, each of which every pass may have to run */
+    double exchanged; /* bytes that go through the host's memory */
+};
+
 struct pl_choice_in {
     struct pl_work work[PL_SIDES]; /* of the programs for either */
     int threads; /* of the CPU that run and compile */
@@ -25,6 +32,9 @@ struct pl_choice_in {
     double gpu_open_ms; /* it will take; 0: the usual */
     double bandwidth; /* of the GPU's memory, bytes a second; 0: that of a large one */
     double upload; /* bytes of columns and indexes that are not on the GPU */
+    struct pl_choice_passes
+        passes; /* with more than one, code[PL_GPU] is that of the fragments, and `tables` bytes are read by each */
+    double tables;
     enum pl_side last; /* where the execution before ran, PL_NO_SIDE: there was none */
 };
 

@@ -10,9 +10,8 @@
 #include "planner/distribute_join.h"
 #include "planner/estimate.h"
 
-/* Shares of what a row of a split table costs: to find a worker's rows by testing all, and in a table that every worker
- * has whole, where indexes mostly lead to the rows that are wanted. */
-static const double TESTED = 0.3, WHOLE = 0.5;
+/* Share of what a row costs in a table that every worker has whole, where indexes mostly lead to the rows that are wanted. */
+static const double WHOLE = 0.5;
 
 /* Of the operator in a plan's tree at `path`, whose topmost typed node is n. */
 static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path);
@@ -122,7 +121,7 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
         d->cost += WHOLE * rows;
         return out;
     }
-    d->cost += (pl_scheme_is_sorted(t, column) && !d->scheme->hashed ? 0 : TESTED * rows) + rows / d->workers;
+    d->cost += (pl_scheme_is_sorted(t, column) && !d->scheme->hashed ? 0 : DIST_TESTED * rows) + rows / d->workers;
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");
     out.op =
@@ -388,18 +387,18 @@ static struct dist_rel window_rows(struct dist *d, struct dist_rel in, const str
         keys[all] = HD_NEW(d->a, struct fe_expr);
         *keys[all] = (struct fe_expr){.op = FE_COL, .col = i};
         if (dist_divides(d, in.node, 1, &keys[all]))
-            return dist_shuffle(d, in, 1, &i, ++d->ways);
+            return dist_spread(d, in, 1, &i, ++d->ways);
         all++;
     }
     if (all > 1 && dist_divides(d, in.node, all, keys))
-        return dist_shuffle(d, in, all, columns, ++d->ways);
+        return dist_spread(d, in, all, columns, ++d->ways);
     return dist_whole(d, in);
 }
 
 static struct dist_rel window(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     struct dist_rel in = input_of(d, op, n, path);
-    if (in.split && !partitions_meet(&in, n))
+    if (in.split ? !partitions_meet(&in, n) : dist_exceeds(d, n) && dist_in_passes(d))
         in = window_rows(d, in, n);
     dist_work(d, &in, dist_rows(d, n));
     dist_state(d, &in, n);
@@ -656,6 +655,14 @@ static bool is_better(const struct dist *x, const struct dist *y)
     return x->memory > 0 && a != b ? a < b : x->cost < y->cost;
 }
 
+static bool is_divided(const struct dist *d)
+{
+    for (int i = 0; i < d->fragments.n; i++)
+        if (d->fragments.v[i].every)
+            return true;
+    return false;
+}
+
 static int cut_best(const struct dist *start, const struct pl_distribute_options *opt, struct dist *out,
                     struct hd_err *err)
 {
@@ -667,11 +674,13 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
     int n = pl_schemes(start->a, t.v.v, t.v.n, opt->workers, &schemes);
     n = add_sort_scheme(start, schemes, n);
     *out = cut(start, NULL);
+    bool any = dist_in_passes(out) && is_divided(out);
     for (int i = 0; i < n && opt->workers > 1 && !opt->segments; i++) {
         HD_TRY(pl_scheme_cut(start->a, &schemes[i], t.v.v, t.v.n, opt->workers, opt->value, err));
         struct dist d = cut(start, &schemes[i]);
-        if (!out->scheme || is_better(&d, out))
+        if (!any || is_better(&d, out))
             *out = d;
+        any = true;
     }
     if (out->may_part && !opt->gathers) {
         struct dist parted = *start;
@@ -696,6 +705,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory},
                 best;
     start.segments = opt->segments;
+    start.streams = opt->streams;
     dist_need(&start);
     name_prefixes(&start, cat);
     start.shown_sort = opt->memory > 0 ? find_shown_sort(plan->root) : NULL;

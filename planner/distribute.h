@@ -13,6 +13,7 @@ struct pl_distribute_options {
     bool gathers; /* workers gather faster than they shuffle: one of them has the groups of all in a final step */
     double
         memory; /* bytes for the states of a worker: fragments are cut so that they fit, if possible; 0: as is fastest */
+    bool streams; /* with memory: tables have no room beside the states, so that each pass reads them over the link */
     pl_value_fn value;
     /* As in struct pl_options. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

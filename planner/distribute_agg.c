@@ -317,7 +317,7 @@ static struct dist_rel bring_rows(struct dist *d, const struct fe_node *n, struc
     int *columns = HD_NEWN(d->a, int, n->u.agg.nkeys + 1), nkeys = shuffle_keys(d, n, true, columns);
     for (int i = 0; i < nkeys; i++)
         columns[i] = n->u.agg.keys[columns[i]]->col;
-    return nkeys ? dist_shuffle(d, in, nkeys, columns, ++d->ways) : dist_whole(d, in);
+    return nkeys ? dist_spread(d, in, nkeys, columns, ++d->ways) : dist_whole(d, in);
 }
 
 /* As by_keys, after rows were brought: where none does, several keys say together where a group is. */
@@ -338,6 +338,9 @@ struct dist_rel dist_aggregate(struct dist *d, const struct cJSON *op, const str
             return two_steps(d, op, n, in);
         in = bring_rows(d, n, in);
         by = in.split ? keys_or_none(d, &in, n) : NULL;
+    } else if (!in.split && dist_in_passes(d) && dist_exceeds(d, n)) {
+        in = bring_rows(d, n, in);
+        by = in.split ? keys_or_none(d, &in, n) : NULL;
     }
     dist_groups(d, &in, n);
     return dist_result(d, op, n, &in, by);
@@ -347,7 +350,7 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
 {
     bool *by = in.split ? by_keys(d, &in, n, n->u.agg.nkeys, n->u.agg.keys) : NULL;
     dist_work(d, &in, dist_rows(d, n->inputs[0]));
-    if (in.split && !by && dist_exceeds(d, n)) {
+    if ((in.split ? !by : dist_in_passes(d)) && dist_exceeds(d, n)) {
         int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1);
         bool shuffled = shuffle_keys(d, n, true, keys) > 0;
         in = shuffled ? bring_rows(d, n, in) : in;

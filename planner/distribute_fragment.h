@@ -59,8 +59,12 @@ struct dist {
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
+    bool streams; /* tables are read over the link each time */
     double state_bytes; /* estimate: of the largest state */
 };
+
+/* Share of what a row costs to find out whether it is a worker's. */
+#define DIST_TESTED 0.3
 
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
@@ -86,6 +90,10 @@ struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
 /* The rows of rel, which is spread, are spread anew, by a hash of n columns (of rel.node, in this order) that somebody
  * reads; in the same way as others of that number. A single one says afterwards where a row is, several do together. */
 struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
+/* Passes follow each other on a GPU: what one worker of theirs sends goes through the host's memory. */
+bool dist_in_passes(const struct dist *d);
+/* dist_shuffle; in passes, where every one has rel, each keeps what the hash of n columns gives it, and nothing is sent. */
+struct dist_rel dist_spread(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
 /* The same of columns that are not those of a typed operator, but for those by which they are spread. */
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows);
 /* The bytes of that, or of gathering them. */

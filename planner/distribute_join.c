@@ -129,20 +129,14 @@ static struct equated equated_columns(struct dist *d, const struct fe_node *n)
 static bool shuffle_by(struct dist *d, struct dist_rel *l, struct dist_rel *r, int n, const int *lcol, const int *rcol)
 {
     int way = ++d->ways;
-    *l = dist_shuffle(d, *l, n, lcol, way);
-    *r = dist_shuffle(d, *r, n, rcol, way);
+    *l = dist_spread(d, *l, n, lcol, way);
+    *r = dist_spread(d, *r, n, rcol, way);
     return true;
 }
 
-/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering. */
-static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+static bool spread_by_keys(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     struct equated e = equated_columns(d, n);
-    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
-    bool exceeds = (!left || dist_exceeds(d, r->node)) && (!right || dist_exceeds(d, l->node));
-    double sent = (dist_bytes(d, l->node) + dist_bytes(d, r->node)) / d->workers;
-    if (!exceeds && sent >= gathered_bytes(d, n, l, r))
-        return false;
     for (int i = 0; i < e.n; i++)
         if (dist_divides(d, l->node, 1, &e.left[i]) && dist_divides(d, r->node, 1, &e.right[i]))
             return shuffle_by(d, l, r, 1, &e.lcol[i], &e.rcol[i]);
@@ -151,9 +145,50 @@ static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_re
     return false;
 }
 
+/* Both are shuffled by columns that the join equates, if that sends less to a worker than gathering. */
+static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT);
+    bool exceeds = (!left || dist_exceeds(d, r->node)) && (!right || dist_exceeds(d, l->node));
+    double sent = (dist_bytes(d, l->node) + dist_bytes(d, r->node)) / d->workers;
+    if (!exceeds && sent >= gathered_bytes(d, n, l, r))
+        return false;
+    return spread_by_keys(d, n, l, r);
+}
+
+/* Rows of the table that rel scans are found by an index on that column: they need no state. */
+static bool is_indexed(const struct dist_rel *rel, int column)
+{
+    const struct fe_node *n = rel->node;
+    while (n->op == FE_FILTER_OP)
+        n = n->inputs[0];
+    if (n->op != FE_SCAN_OP)
+        return false;
+    for (int i = 0; i < n->u.scan.table->nkeyidx; i++)
+        if (n->u.scan.table->keyidx[i].column == n->u.scan.columns[column])
+            return true;
+    return false;
+}
+
+static bool has_index(struct dist *d, const struct fe_node *n, const struct dist_rel *l, const struct dist_rel *r)
+{
+    struct equated e = equated_columns(d, n);
+    return e.n == 1 && (is_indexed(l, e.lcol[0]) || is_indexed(r, e.rcol[0]));
+}
+
+/* Passes, where every one has both sides, and either would be too large a state: each keeps its part of both. */
+static bool keep_parts(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool exceeds = dist_exceeds(d, l->node) && dist_exceeds(d, r->node);
+    return dist_in_passes(d) && !l->split && !r->split && exceeds && !has_index(d, n, l, r) &&
+           spread_by_keys(d, n, l, r);
+}
+
 /* Brings the sides to where rows that could match meet. */
 static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
+    if (keep_parts(d, n, l, r))
+        return;
     if (l->split && r->split) {
         if (meet(n, l, r) || shuffle_both(d, n, l, r))
             return;

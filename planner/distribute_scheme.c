@@ -271,12 +271,12 @@ static void add_end(struct hd_arena *a, const struct pl_scheme *s, const struct 
 void pl_scheme_params(struct hd_arena *a, const struct pl_scheme *s, const struct cJSON *root, int workers,
                       const char *prefix, struct cJSON *params, struct cJSON *bind)
 {
-    const struct hd_type key = s->table->cols[s->column].type;
+    const struct hd_type key = s ? s->table->cols[s->column].type : hd_type_of(HD_INT64);
     const struct hd_type types[] = {hd_type_of(HD_INT32), hd_type_of(HD_INT64), hd_type_of(HD_DATE), key};
     int worker = 0;
     for (int i = 0; i < workers; i++)
         fe_push(bind, fe_make_object(a));
-    for (size_t i = 0; i < HD_COUNT(types) - (key.kind != HD_DECIMAL); i++)
+    for (size_t i = 0; s && i < HD_COUNT(types) - (key.kind != HD_DECIMAL); i++)
         for (enum end e = FROM; e <= TO; e++)
             add_end(a, s, root, workers, prefix, types[i], e, params, bind);
     if (!mentions(root, prefix))

@@ -38,7 +38,7 @@ struct cJSON *pl_hashed_worker(struct hd_arena *a, const char *const *columns, i
  * `prefix`. */
 struct cJSON *pl_scheme_condition(struct hd_arena *a, const struct pl_scheme *s, const struct fe_table *t, int column,
                                   int workers, const char *prefix);
-/* Adds those that stand in a plan's tree to an object of parameters, and their values for each worker to a list. */
+/* s NULL: the number of the worker alone. Adds those that stand in a plan's tree to an object of parameters, and their values for each worker to a list. */
 void pl_scheme_params(struct hd_arena *a, const struct pl_scheme *s, const struct cJSON *root, int workers,
                       const char *prefix, struct cJSON *params, struct cJSON *bind);
 

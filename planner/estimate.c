@@ -121,6 +121,16 @@ static bool fraction_below(const struct ctx *c, const struct handle *h, const st
     return true;
 }
 
+/* Neither side is a column. Remainders, such as a part's of a hash, are about equally frequent. */
+static double sel_computed(const struct ctx *c, const struct fe_expr *e)
+{
+    hd_i128 parts;
+    for (int i = 0; i < 2 && e->op == FE_EQ; i++)
+        if (e->args[i]->op == FE_MOD && constant_i(c, e->args[i]->args[1], &parts) && parts > 1)
+            return 1 / (double)parts;
+    return 0.3;
+}
+
 static double sel_compare(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
     const struct fe_expr *a = e->args[0], *b = e->args[1];
@@ -131,7 +141,7 @@ static double sel_compare(const struct ctx *c, struct handle *const *env, const 
         b = t;
     }
     if (a->op != FE_COL)
-        return 0.3;
+        return sel_computed(c, e);
     const struct handle *h = env[a->col];
     if (e->op == FE_EQ)
         return 1 / h_distinct(c, h, 1e4);

@@ -48,6 +48,36 @@ static struct pl_range of_input(struct look *k, const struct fe_node *in, int co
     return of_expr(k, in, &e);
 }
 
+/* Rows that n has at most, roughly: what leaves 2^63 is that. */
+static double most_rows(struct look *k, const struct fe_node *n)
+{
+    double rows = n->op == FE_AGGREGATE_OP ? HD_MAX(n->u.agg.nsets, 1) : 1;
+    if (n->op == FE_SCAN_OP)
+        return (double)n->u.scan.table->rows;
+    if (n->op == FE_REF_OP)
+        return most_rows(k, k->plan->shared[n->u.ref.shared]);
+    if (--k->left < 0 || n->op == FE_REPEAT_OP || n->op == FE_VALUES_OP || n->op == FE_PAIRS_OP)
+        return 0x1p63;
+    for (int i = 0; i < n->ninputs; i++)
+        rows *= most_rows(k, n->inputs[i]) + 1;
+    return HD_MIN(rows, 0x1p63);
+}
+
+/* A sum of so many values that are not NULL, or one of them; what leaves the type raises. */
+static struct pl_range of_function(struct look *k, const struct fe_node *in, const struct fe_agg *g)
+{
+    struct pl_range all = range_of_type(g->type);
+    bool sum = g->fn == FE_AGG_SUM, some = g->fn == FE_AGG_MIN || g->fn == FE_AGG_MAX;
+    if ((!sum && !some) || !is_exact(g->type) || !is_exact(g->arg->type) || scale_of(g->type) != scale_of(g->arg->type))
+        return all;
+    struct pl_range r = of_expr(k, in, g->arg);
+    if (some || !r.known)
+        return r.known ? r : all;
+    hd_i128 rows = (hd_i128)most_rows(k, in);
+    r = (struct pl_range){true, HD_MIN(r.lo, 0), HD_MAX(r.hi, 0)};
+    return checked(range_binary(FE_MUL, r, (struct pl_range){true, 0, rows}), g->type);
+}
+
 /* Follows the column to its table. */
 static struct pl_range of_column(struct look *k, const struct fe_node *n, const struct fe_expr *e)
 {
@@ -74,6 +104,8 @@ static struct pl_range of_column(struct look *k, const struct fe_node *n, const 
     case FE_DISTINCT_OP:
         if (e->col < n->u.agg.nkeys)
             return of_expr(k, n->inputs[0], n->u.agg.keys[e->col]);
+        if (n->op == FE_AGGREGATE_OP)
+            return of_function(k, n->inputs[0], &n->u.agg.aggs[e->col - n->u.agg.nkeys]);
         break;
     case FE_UNION_ALL_OP:
     case FE_VALUES_OP:

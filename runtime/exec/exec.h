@@ -51,8 +51,6 @@ void rt_result_free(struct rt_result *r);
  * counts against the execution's limit while they are made. */
 struct ArrowArrayStream;
 int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct hd_err *err);
-/* The same as so many streams: part k has the rows whose result column `by`, an integer, is k. */
-int rt_result_streams(struct rt_result *r, int by, int parts, struct ArrowArrayStream *out, struct hd_err *err);
 
 /* A printable form of the spec: states, args, pipelines, actions. */
 struct hd_strbuf;

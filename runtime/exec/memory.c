@@ -44,8 +44,7 @@ static uint64_t share_of(const struct rt_memory *m, enum share share)
     return share == ALL ? m->limit : HD_MIN(m->limit / 8 * share, m->filed_beyond);
 }
 
-/* Of m and its parents. */
-static uint64_t smallest_limit(const struct rt_memory *m)
+uint64_t rt_memory_limit(const struct rt_memory *m)
 {
     uint64_t limit = m->limit;
     for (m = m->parent; m; m = m->parent)
@@ -58,7 +57,7 @@ static enum share share_for(const struct rt_memory *m, size_t n)
     enum { FILED_MIN = RT_SPILL_UNIT, PER_LIMIT = 16 };
     if (!m->spill || n < FILED_MIN)
         return ALL;
-    return n <= smallest_limit(m) / PER_LIMIT ? SCRATCH : STATE;
+    return n <= rt_memory_limit(m) / PER_LIMIT ? SCRATCH : STATE;
 }
 
 static bool reserve(struct rt_memory *m, uint64_t bytes, enum share share)
@@ -106,10 +105,10 @@ enum hd_err_class rt_memory_refusal(const struct rt_memory *m, const char *what,
         return c;
     if (atomic_load(&m->limited))
         snprintf(text, RT_REFUSAL_TEXT, "the memory limit of %llu bytes is reached (%s)",
-                 (unsigned long long)smallest_limit(m), what);
+                 (unsigned long long)rt_memory_limit(m), what);
     else
         snprintf(text, RT_REFUSAL_TEXT, "the system refused memory (%s); the limit of %llu bytes is not reached", what,
-                 (unsigned long long)smallest_limit(m));
+                 (unsigned long long)rt_memory_limit(m));
     return HD_ERR_RESOURCE;
 }
 
@@ -226,7 +225,7 @@ void rt_block_free(struct rt_memory *m, struct rt_block *b)
 /* Bytes that a region can have. */
 static uint64_t largest_region(const struct rt_memory *m)
 {
-    uint64_t limit = HD_MIN(smallest_limit(m), (uint64_t)1 << 42);
+    uint64_t limit = HD_MIN(rt_memory_limit(m), (uint64_t)1 << 42);
     return m->spill ? limit + rt_temp_room(m->temp) : limit;
 }
 

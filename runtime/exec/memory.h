@@ -36,6 +36,8 @@ void rt_memory_release(struct rt_memory *m);
 /* False: a limit would be passed; nothing is taken. */
 bool rt_memory_reserve(struct rt_memory *m, uint64_t bytes);
 void rt_memory_unreserve(struct rt_memory *m, uint64_t bytes);
+/* The smallest limit of m and its parents. */
+uint64_t rt_memory_limit(const struct rt_memory *m);
 /* Bytes that an execution that may spill can still take before it does; of another one UINT64_MAX. */
 uint64_t rt_memory_left(const struct rt_memory *m);
 /* Who refused memory, as the message and the class of an error; what: where it was wanted. */

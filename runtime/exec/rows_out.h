@@ -12,9 +12,5 @@ struct ArrowArrayStream;
  * is set. */
 int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, struct rt_memory *m,
                    const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err);
-/* The same in `parts` streams: out[k] has the rows whose result column `by`, an int64 of 0 to parts - 1 and never NULL, is
- * k. On failure there is none. */
-int rt_rows_streams(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, int by, int parts,
-                    struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err);
 
 #endif

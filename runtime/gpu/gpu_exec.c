@@ -274,6 +274,9 @@ static int run_all(struct team *t, struct rt_gpu_rows *out, struct hd_err *err)
     if (t->x[0].o->columns)
         return blame(&t->x[0], t->spec->states[result].path, err,
                      rt_gpu_rows_to_columns(&t->x[0], t->x[0].o->columns, err));
+    if (t->x[0].o->take)
+        return blame(&t->x[0], t->spec->states[result].path, err,
+                     rt_gpu_rows_to_taker(&t->x[0], result, &out->arena, &out->n, err));
     return blame(&t->x[0], t->spec->states[result].path, err,
                  rt_gpu_rows_to_host(&t->x[0], result, &out->arena, &out->rows, &out->n, err));
 }

@@ -390,6 +390,8 @@ int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char
  * included: addresses in STR fields are host addresses. */
 int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, unsigned char **rows, uint64_t *nrows,
                         struct hd_err *err);
+/* The same piece by piece to the execution's taker, by the arena, which is empty afterwards. */
+int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, struct hd_arena *a, uint64_t *nrows, struct hd_err *err);
 /* gpu_columns.c: those of the result's state as columns, which stay on the device. */
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err);
 

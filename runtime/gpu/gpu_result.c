@@ -3,7 +3,10 @@
 
 #include "runtime/gpu/gpu_state.h"
 
-enum { FIRST_BYTES = 32 }; /* of a string, as a first guess */
+enum {
+    FIRST_BYTES = 32, /* of a string, as a first guess */
+    PIECE_BYTES = 16 << 20 /* of rows that a taker gets at once */
+};
 
 struct strings {
     struct rt_gpu_exec *x;
@@ -122,6 +125,81 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
         *rows = hd_alloc(a, t.rows_bytes);
         rc = x->d->ops->download(x->d, *rows, v->rows, t.rows_bytes, err);
     }
+    rt_gpu_release(x, &t.out);
+    rt_gpu_release(x, &t.lengths);
+    rt_gpu_release(x, &t.more);
+    return rc;
+}
+
+/* ---- piece by piece ---------------------------------------------------------------------------- */
+
+static uint64_t rows_of_piece(const struct rt_state *s)
+{
+    return HD_MAX((uint64_t)PIECE_BYTES / (uint64_t)HD_MAX(s->stride, 1), (uint64_t)1);
+}
+
+static int take(struct rt_gpu_exec *x, const unsigned char *rows, uint64_t n, struct hd_err *err)
+{
+    return x->o->take(x->o->taker, rows, n, err);
+}
+
+static int take_strings(struct strings *t, struct hd_arena *a, struct hd_err *err)
+{
+    const struct rt_gpu_state *v = t->v;
+    uint64_t most = rows_of_piece(v->s);
+    for (uint64_t at = 0; at < v->nrows; at += most) {
+        unsigned char *rows;
+        t->p.rows = v->rows + at * (uint64_t)v->s->stride;
+        t->p.n = HD_MIN(v->nrows - at, most);
+        t->rows_bytes = (size_t)(t->p.n * (uint64_t)v->s->stride);
+        HD_TRY(rows_with_strings(t, a, &rows, err));
+        HD_TRY(take(t->x, rows, t->p.n, err));
+        hd_arena_release(a);
+        hd_arena_init(a);
+        rt_gpu_release(t->x, &t->out);
+        rt_gpu_release(t->x, &t->lengths);
+    }
+    return 0;
+}
+
+/* While the taker has one piece, the next one arrives. */
+static int take_plain(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_err *err)
+{
+    const struct rt_device_ops *ops = x->d->ops;
+    uint64_t stride = (uint64_t)v->s->stride, most = HD_MIN(rows_of_piece(v->s), v->nrows);
+    size_t slot = hd_align_up((size_t)(most * stride), 256);
+    unsigned char *staging;
+    HD_TRY(rt_gpu_staging(x->g, 2 * slot, &staging, err));
+    HD_TRY(ops->sync(x->d, err));
+    HD_TRY(ops->download_async(x->d, RT_STREAM_OUT, staging, v->rows, (size_t)(most * stride), err));
+    for (uint64_t at = 0, i = 0; at < v->nrows; at += most, i++) {
+        uint64_t next = at + most;
+        HD_TRY(ops->stream_sync(x->d, RT_STREAM_OUT, err));
+        if (next < v->nrows)
+            HD_TRY(ops->download_async(x->d, RT_STREAM_OUT, staging + (i + 1) % 2 * slot, v->rows + next * stride,
+                                       (size_t)(HD_MIN(v->nrows - next, most) * stride), err));
+        if (take(x, staging + i % 2 * slot, HD_MIN(v->nrows - at, most), err) == 0)
+            continue;
+        ops->stream_sync(x->d, RT_STREAM_OUT, NULL);
+        return -1;
+    }
+    return 0;
+}
+
+int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, struct hd_arena *a, uint64_t *nrows, struct hd_err *err)
+{
+    struct rt_gpu_state *v = &x->state[state];
+    struct strings t = {.x = x, .v = v};
+    *nrows = v->nrows;
+    if (v->nrows == 0)
+        return 0;
+    if (x->few.there) {
+        unsigned char *rows = rt_gpu_few_rows(x, v, a);
+        resolve(v->s, rows, v->nrows, rows + v->nrows * (uint64_t)v->s->stride);
+        return take(x, rows, v->nrows, err);
+    }
+    HD_TRY(rt_keys_of_strings(x, v->s, &t.p.keys, &t.more, err));
+    int rc = t.p.keys.n ? take_strings(&t, a, err) : take_plain(x, v, err);
     rt_gpu_release(x, &t.out);
     rt_gpu_release(x, &t.lengths);
     rt_gpu_release(x, &t.more);

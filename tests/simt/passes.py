@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 UNITS = {"K": 1 << 10, "M": 1 << 20}
@@ -98,9 +99,49 @@ def on_two(args, groups):
 def exchanged(args, text):
     """What passes exchange is in the host's memory."""
     told = report(on_gpu(args, text, HEDDLE_PASSES="4"))
-    assert told["spilled_bytes"] > 0 and told["devices"]["passes"] == 4, told
+    assert told["spilled_bytes"] == told["devices"]["exchanged_bytes"] > 0 and told["devices"]["passes"] == 4, told
+    assert told["devices"]["file_bytes"] == 0, told
     assert [f["exchange"] for f in told["devices"]["fragments"]] == ["shuffle", "result"], told
     assert all(len(f["parts"]) == 4 for f in told["devices"]["fragments"]), told
+
+
+def automatic(args, plan):
+    """Passes where the CPU is expected to be slower than they are, and only there."""
+    want = rows(on_gpu(args, plan), plan)
+    for slower, backend in (("100000", "cuda"), ("1", "cpu")):
+        done = run(args, args.simt, plan, "--format", "csv", "--time", "--backend", "auto", "--device-memory", "1M",
+                   HEDDLE_AUTO_SLOWER_CPU=slower)
+        told = report(done)
+        assert rows(done, plan) == want and told["backend"] == backend, told
+        assert backend == "cpu" or told["devices"]["passes"] > 1, told
+
+
+def filed(args, plan):
+    """Exchanged rows beyond the host's memory: in a file that is gone afterwards; what has no room there is one error."""
+    want = rows(on_gpu(args, plan), plan)
+    with tempfile.TemporaryDirectory() as folder:
+        with_file = {"HEDDLE_PASSES": "4", "HEDDLE_STATE_BYTES": "1"}
+        done = on_gpu(args, plan, "--temp", folder, **with_file)
+        assert rows(done, plan) == want
+        told = report(done)["devices"]
+        assert told["file_bytes"] >= told["exchanged_bytes"] > 0, told
+        for options, fault, status, text in ((("--temp-limit", "200K"), {}, 3, "the limit of 204800 bytes for temporary files"),
+                                             ((), {"HEDDLE_FAULT": "write:1"}, 1, f"the temporary file in {folder} cannot grow"),
+                                             ((), {"HEDDLE_FAULT": "write:2"}, 1, f"the temporary file in {folder} cannot grow"),
+                                             (("--temp", "none", "--memory", "400K"), {"HEDDLE_STATE_BYTES": "0"}, 3, "the memory limit of ")):
+            done = on_gpu(args, plan, *(options if "--temp" in options else ("--temp", folder, *options)),
+                          "--device-memory", "20M", **{**with_file, **fault})
+            assert done.returncode == status and text in done.stderr, (options, fault, done.returncode, done.stderr[:500])
+            assert len(done.stderr.splitlines()) == 1 and not done.stdout, done.stderr
+        failed, n = 0, 1
+        for _ in range(args.faults):
+            done = on_gpu(args, plan, "--temp", folder, HEDDLE_FAULT=f"alloc:{n}", **with_file)
+            assert "Sanitizer" not in done.stderr and done.returncode >= 0, (n, done.stderr)
+            assert done.returncode != 0 or rows(done, plan) == want, n
+            failed += done.returncode != 0
+            n += 1 + n // 3
+        assert failed > args.faults // 4, failed
+        assert not os.listdir(folder), os.listdir(folder)
 
 
 def cancelled(args, plan):
@@ -147,7 +188,7 @@ def main():
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--simt", required=True)
     parser.add_argument("--db", required=True)
-    parser.add_argument("--memory", default="1M")
+    parser.add_argument("--memory", default="1100K")
     parser.add_argument("--passes", default="3", type=lambda text: text.split(","))
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("plans", nargs="+")
@@ -160,7 +201,9 @@ def main():
         never(args, of["groups"])
         again(args, of["groups"])
         on_two(args, of["groups"])
-        exchanged(args, of["groups_text"])
+        exchanged(args, of["exchange"])
+        filed(args, of["exchange"])
+        automatic(args, of["groups"])
         cancelled(args, of["groups_text"])
         lost = broken(args, of["groups"])
         refused(args, of["groups_text"])

@@ -222,6 +222,44 @@ static void other_results(void)
         1);
 }
 
+/* A batch of each of three passes; on the host they have as many. */
+static void of_passes(void)
+{
+    static const char plan[] =
+        "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"o_orderkey\"],\"input\":{\"op\":\"scan\","
+        "\"table\":\"orders\",\"columns\":[\"o_orderkey\",\"o_comment\",\"o_orderstatus\"]}}}";
+    heddle_error *e = NULL;
+    struct ArrowDeviceArrayStream device;
+    struct ArrowArrayStream host;
+    struct ArrowSchema schema, host_schema;
+    setenv("HEDDLE_PASSES", "3", 1);
+    heddle_statement *s = prepare("cuda", plan);
+    ok(heddle_execute(s, &host, &e), e);
+    ok(heddle_statement_execute_device(s, &device, &e), e);
+    unsetenv("HEDDLE_PASSES");
+    heddle_statement_free(s);
+    EXPECT(device.get_schema(&device, &schema) == 0 && host.get_schema(&host, &host_schema) == 0);
+    same_schemas(&schema, &host_schema);
+    for (int pass = 0;; pass++) {
+        struct ArrowDeviceArray batch;
+        struct ArrowArray on_host;
+        EXPECT(device.get_next(&device, &batch) == 0 && host.get_next(&host, &on_host) == 0);
+        EXPECT(!batch.array.release == !on_host.release && !batch.array.release == (pass == 3));
+        if (!batch.array.release)
+            break;
+        EXPECT(batch.array.length == on_host.length);
+        for (int64_t c = 0; c < on_host.n_children; c++)
+            for (int64_t i = 0; i < on_host.length; i++)
+                compare(schema.children[c]->format, batch.array.children[c], i, on_host.children[c], i);
+        batch.array.release(&batch.array);
+        on_host.release(&on_host);
+    }
+    schema.release(&schema);
+    host_schema.release(&host_schema);
+    device.release(&device);
+    host.release(&host);
+}
+
 static void of_the_host(void)
 {
     heddle_error *e = NULL;
@@ -355,24 +393,22 @@ static void bad_tables(void)
     memory.amounts[999] = 999;
 }
 
-static void tables_of_a_device(void)
+static const char far_plan[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"day\"],\"input\":{\"op\":\"aggregate\",\"keys\":[\"day\"],"
+    "\"aggs\":[{\"fn\":\"sum\",\"arg\":\"amount\",\"as\":\"s\"},{\"fn\":\"count\",\"arg\":\"number\",\"as\":\"n\"}],"
+    "\"input\":{\"op\":\"scan\",\"table\":\"far\"}}}}";
+
+/* passes: what explain shows of them. */
+static void check_far(const char *passes)
 {
-    static const char plan[] =
-        "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"day\"],\"input\":{\"op\":\"aggregate\",\"keys\":[\"day\"],"
-        "\"aggs\":[{\"fn\":\"sum\",\"arg\":\"amount\",\"as\":\"s\"},{\"fn\":\"count\",\"arg\":\"number\",\"as\":\"n\"}]"
-        ","
-        "\"input\":{\"op\":\"scan\",\"table\":\"far\"}}}}";
     heddle_error *e = NULL;
     struct ArrowArrayStream rows;
     struct ArrowArray batch;
-    fill_memory();
-    bad_tables();
-    struct ArrowDeviceArray a = make_array(ROWS);
-    released = 0;
-    ok(heddle_database_register_device(database, "far", &lent.all, &a, &e), e);
-    EXPECT(released == 0);
-    heddle_statement *s = prepare("cuda", plan);
-    memory.amounts[0] = 1000000; /* no copy was made */
+    char *shown;
+    heddle_statement *s = prepare("cuda", far_plan);
+    ok(heddle_explain(s, "devices", &shown, &e), e);
+    EXPECT(strstr(shown, passes));
+    heddle_free(shown);
     ok(heddle_execute(s, &rows, &e), e);
     heddle_statement_free(s);
     EXPECT(rows.get_next(&rows, &batch) == 0 && batch.length == 10);
@@ -383,7 +419,24 @@ static void tables_of_a_device(void)
     }
     batch.release(&batch);
     rows.release(&rows);
-    s = prepare("cpu", plan);
+}
+
+static void tables_of_a_device(void)
+{
+    heddle_error *e = NULL;
+    struct ArrowArrayStream rows;
+    fill_memory();
+    bad_tables();
+    struct ArrowDeviceArray a = make_array(ROWS);
+    released = 0;
+    ok(heddle_database_register_device(database, "far", &lent.all, &a, &e), e);
+    EXPECT(released == 0);
+    memory.amounts[0] = 1000000; /* no copy was made */
+    check_far("one");
+    setenv("HEDDLE_PASSES", "2", 1);
+    check_far(", 2 passes: ");
+    unsetenv("HEDDLE_PASSES");
+    heddle_statement *s = prepare("cpu", far_plan);
     EXPECT(heddle_execute(s, &rows, &e) == -1 && strstr(heddle_error_message(e), "GPU's memory"));
     heddle_error_free(e);
     heddle_statement_free(s);
@@ -404,6 +457,7 @@ int main(int argc, char **argv)
     of_the_host();
     all_types();
     other_results();
+    of_passes();
     tables_of_a_device();
     heddle_database_free(database);
     heddle_context_free(context);
