@@ -238,6 +238,8 @@ void rt_gpu_residents_clear(struct rt_gpu *g);
 void rt_gpu_residents_forget(struct rt_gpu *g, uint64_t table_id);
 /* Executions follow each other: what the present one used is not evicted. */
 void rt_gpu_residents_begin(struct rt_gpu *g);
+/* Parts that were uploaded so far, by whomever. */
+uint64_t rt_gpu_residents_filled(const struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
  * the table has none; uploaded if it is not there. */
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err);

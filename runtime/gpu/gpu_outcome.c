@@ -70,7 +70,7 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x)
     return &x->outcomes.launched[x->outcomes.used - 1];
 }
 
-/* Kernels poll their abort words, so all of them end soon; the last one is told first, so that none reads what an earlier
+/* Kernels poll their abort words, so all of them end soon (told again and again: the slots' clearing may still be queued); the last one is told first, so that none reads what an earlier
  * one has left half-written. */
 static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 {
@@ -81,13 +81,11 @@ static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 
 static int wait_or_cancel(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    bool done = false, aborted = false;
+    bool done = false;
     while (!done) {
         HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
-        if (!done && !aborted && hd_stopped(x->o->stop)) {
+        if (!done && hd_stopped(x->o->stop))
             HD_TRY(abort_all(x, err));
-            aborted = true;
-        }
     }
     return 0;
 }
