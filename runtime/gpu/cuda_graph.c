@@ -94,7 +94,8 @@ static struct cu_kernel_node kernel_node(const struct rt_queued *q, unsigned cha
                                    .by = 1,
                                    .bz = 1,
                                    .shared_bytes = q->shared_bytes,
-                                   .params = params};
+                                   .params = params,
+                                   .extra = NULL};
 }
 
 static struct cu_set_node set_node(const struct rt_queued *q)

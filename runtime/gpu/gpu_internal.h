@@ -313,6 +313,8 @@ void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
 bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x); /* there is room for it */
 uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x);
 unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x);
+/* Queues that n bytes from there, which begin and end with whole words, come to the landing. */
+int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from, size_t n, struct hd_err *err);
 
 /* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
 
@@ -372,7 +374,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 32 };
+enum { RT_FIXED_MAX = 33 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
