@@ -12,6 +12,8 @@
 #              suites against the CPU backend
 #   first      SF 1 and 10: the first execution of each query of TPC-H in a new process with an empty cache under cpu,
 #              cuda and auto, and where auto goes on
+#   overhead   TPC-H at SF 1 and 10: what each execution takes beside its kernels, as CUPTI sees them (libcupti.so of the CUDA toolkit or of PyPI)
+#   cancel     TPC-H and JCC-H at SF 1 cancelled at random times, and the executions behind that
 #   bench10    times at SF 10: TPC-H validation, JCC-H with the published figures' parameters
 #   bench100   times of TPC-H at SF 100 (40 GB of disk), and its rows against the CPU backend
 #   floors [SUITE]  SF 100 (GPU_LARGE): each query's time beside the floors of its pipelines, and the pipelines that are far from
@@ -158,6 +160,24 @@ stage_first() {
 timed() { # SUITE SF CLASS
     "$heddle" bench "$1" --db "$(database "$1" "$2")" --trust --class "$3" --backend cuda --repeat 7 \
         --query-timeout 60 --out "$report/bench-$1-sf$2-$3.json"
+}
+
+stage_overhead() {
+    local library=${GPU_LIBRARY:-build/release/api/libheddle.so} sf
+    [ -e "$library" ] || build release heddle_shared
+    for sf in 1 10; do
+        step "overhead-tpch-sf$sf" python3 tests/gpu/overhead.py --library "$library" --db "$(database tpch "$sf")" --sf "$sf" \
+            --out "$report/overhead-tpch-sf$sf.json"
+    done
+}
+
+stage_cancel() {
+    local library=${GPU_LIBRARY:-build/release/api/libheddle.so} suite
+    [ -e "$library" ] || build release heddle_shared
+    for suite in tpch jcch; do
+        step "cancel-$suite" python3 tests/gpu/cancel.py --library "$library" --db "$(database "$suite" 1)" --sf 1 --suite "$suite" \
+            --seconds 40
+    done
 }
 
 stage_bench10() {
@@ -368,7 +388,7 @@ stage_skew() {
 }
 
 case ${1:-} in
-    smoke | skew | sanitize | answers | first | bench10 | bench100 | floors | ssb | states | fragments | multi | stream | passes | joins | operators | sql | device | graphs | ablate)
+    smoke | skew | sanitize | answers | first | overhead | cancel | bench10 | bench100 | floors | ssb | states | fragments | multi | stream | passes | joins | operators | sql | device | graphs | ablate)
         need_binary
         # One execution of a query would stay in the first tier; HEDDLE_TIER=first tries just that.
         [ "$1" = first ] || export HEDDLE_TIER=${HEDDLE_TIER:-optimised}

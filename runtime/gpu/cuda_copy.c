@@ -19,6 +19,7 @@ enum {
 int rt_cuda_download(struct rt_device *d, void *to, uint64_t from, size_t n, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
+    HD_TRY(rt_cuda_flush(c, err));
     if (!c->bounce)
         HD_TRY(rt_cuda_check(c, c->cu->cuMemHostAlloc(&c->bounce, BOUNCE, 0), "pinned memory", err));
     for (size_t at = 0; at < n; at += BOUNCE) {
@@ -108,6 +109,7 @@ static int upload_large(struct rt_cuda *c, uint64_t to, const void *from, size_t
 int rt_cuda_upload(struct rt_device *d, uint64_t to, const void *from, size_t n, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
+    HD_TRY(rt_cuda_flush(c, err));
     if (n >= LARGE)
         return upload_large(c, to, from, n, err);
     if (n == 0)
@@ -146,6 +148,7 @@ int rt_cuda_upload_async(struct rt_device *d, enum rt_stream s, uint64_t to, con
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     return rt_cuda_check(c, c->cu->cuMemcpyHtoDAsync(to, from, n, c->streams[s]), "upload", err);
 }
 
@@ -154,5 +157,6 @@ int rt_cuda_download_async(struct rt_device *d, enum rt_stream s, void *to, uint
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     return rt_cuda_check(c, c->cu->cuMemcpyDtoHAsync(to, from, n, c->streams[s]), "download", err);
 }

@@ -23,6 +23,7 @@ static void enter(struct rt_device *d)
 static void leave(struct rt_device *d)
 {
     cu_context popped;
+    rt_cuda_flush(rt_cuda(d), NULL);
     if (rt_cuda(d)->context)
         rt_cuda(d)->cu->cuCtxPopCurrent(&popped);
 }
@@ -37,16 +38,8 @@ static int alloc(struct rt_device *d, size_t n, uint64_t *address, struct hd_err
 
 static void free_memory(struct rt_device *d, uint64_t address)
 {
+    rt_cuda_flush(rt_cuda(d), NULL);
     rt_cuda(d)->cu->cuMemFree(address);
-}
-
-static int set(struct rt_device *d, uint64_t to, int byte, size_t n, struct hd_err *err)
-{
-    struct rt_cuda *c = rt_cuda(d);
-    if (n == 0)
-        return 0;
-    return rt_cuda_check(c, c->cu->cuMemsetD8Async(to, (unsigned char)byte, n, rt_cuda_compute(c)), "clearing memory",
-                         err);
 }
 
 static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struct hd_err *err)
@@ -54,15 +47,11 @@ static int copy(struct rt_device *d, uint64_t to, uint64_t from, size_t n, struc
     struct rt_cuda *c = rt_cuda(d);
     if (n == 0)
         return 0;
+    HD_TRY(rt_cuda_flush(c, err));
     return rt_cuda_check(c, c->cu->cuMemcpyDtoDAsync(to, from, n, rt_cuda_compute(c)), "copying memory", err);
 }
 
 /* ---- code ------------------------------------------------------------------------------ */
-
-struct rt_function {
-    cu_function f;
-    struct rt_function *next;
-};
 
 struct rt_module {
     cu_module m;
@@ -128,6 +117,8 @@ static int load(struct rt_device *d, const void *image, size_t n HD_UNUSED, rt_m
 
 static void unload(struct rt_device *d, rt_module *m)
 {
+    rt_cuda_flush(rt_cuda(d), NULL);
+    rt_cuda_graphs_forget(rt_cuda(d), m->functions);
     while (m->functions) {
         struct rt_function *f = m->functions;
         m->functions = f->next;
@@ -173,23 +164,6 @@ static int find(struct rt_device *d, rt_module *m, const char *entry, int thread
     return 0;
 }
 
-static int launch(struct rt_device *d, rt_function *f, const struct rt_launch *l, struct hd_err *err)
-{
-    static const uint64_t zeros[4096]; /* as much as parameters can be */
-    struct rt_cuda *c = rt_cuda(d);
-    const struct rt_driver *cu = c->cu;
-    void *params[RT_PARAMS];
-    for (int i = 0; i < l->nparams; i++)
-        params[i] = (void *)l->param[i].p;
-    if (hd_fault_device(c->number)) /* the kernel with 0 for every address among its args */
-        params[0] = (void *)zeros;
-    int status = l->cooperative ? cu->cuLaunchCooperativeKernel(f->f, l->blocks, 1, 1, l->threads, 1, 1,
-                                                                l->shared_bytes, rt_cuda_compute(c), params)
-                                : cu->cuLaunchKernel(f->f, l->blocks, 1, 1, l->threads, 1, 1, l->shared_bytes,
-                                                     rt_cuda_compute(c), params, NULL);
-    return rt_cuda_check(c, status, "launch", err);
-}
-
 /* ---- waiting --------------------------------------------------------------------------- */
 
 static int sync_stream(struct rt_device *d, struct hd_err *err)
@@ -209,6 +183,7 @@ static int poll(struct rt_device *d, double ms, bool *done, struct hd_err *err)
     struct rt_cuda *c = rt_cuda(d);
     double start = now_ms(), waited = 0;
     int status;
+    HD_TRY(rt_cuda_flush(c, err));
     while ((status = c->cu->cuStreamQuery(rt_cuda_compute(c))) == CU_NOT_READY && waited < ms) {
         if (waited > SPIN_MS)
             usleep(50);
@@ -236,6 +211,8 @@ static void close_context(struct rt_cuda *c)
     if (!c->context)
         return;
     enter(&c->d);
+    rt_cuda_batch_close(c);
+    rt_cuda_graphs_close(c);
     rt_cuda_events_close(c);
     if (c->bounce)
         cu->cuMemFreeHost(c->bounce);
@@ -289,7 +266,7 @@ static const struct rt_device_ops ops = {
     .leave = leave,
     .alloc = alloc,
     .free = free_memory,
-    .set = set,
+    .set = rt_cuda_set,
     .upload = rt_cuda_upload,
     .copy = copy,
     .download = rt_cuda_download,
@@ -303,7 +280,9 @@ static const struct rt_device_ops ops = {
     .load = load,
     .unload = unload,
     .find = find,
-    .launch = launch,
+    .launch = rt_cuda_launch,
+    .batch_begin = rt_cuda_batch_begin,
+    .batch_end = rt_cuda_batch_end,
     .sync = sync_stream,
     .poll = poll,
     .poke = poke,

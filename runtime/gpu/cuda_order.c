@@ -31,6 +31,7 @@ static int get_event(struct rt_cuda *c, bool timed, rt_event **out, struct hd_er
 static int record(struct rt_cuda *c, enum rt_stream s, bool timed, rt_event **out, struct hd_err *err)
 {
     rt_event *e = NULL;
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     HD_TRY(get_event(c, timed, &e, err));
     if (rt_cuda_check(c, c->cu->cuEventRecord(e->e, c->streams[s]), "event", err) != 0) {
         rt_cuda_event_free(&c->d, e);
@@ -84,12 +85,14 @@ int rt_cuda_stream_wait(struct rt_device *d, enum rt_stream s, rt_event *e, stru
 {
     struct rt_cuda *c = rt_cuda(d);
     HD_TRY(rt_device_alive(&e->of->d, err));
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     return rt_cuda_check(c, c->cu->cuStreamWaitEvent(c->streams[s], e->e, 0), "waiting for an event", err);
 }
 
 int rt_cuda_stream_sync(struct rt_device *d, enum rt_stream s, struct hd_err *err)
 {
     struct rt_cuda *c = rt_cuda(d);
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     return rt_cuda_check(c, c->cu->cuStreamSynchronize(c->streams[s]), s == RT_STREAM_COMPUTE ? "kernel" : "transfer",
                          err);
 }

@@ -28,6 +28,7 @@ int rt_cuda_copy_peer(struct rt_device *d, enum rt_stream s, struct rt_place to,
     HD_TRY(rt_device_alive(&f->d, err));
     if (n == 0)
         return 0;
+    HD_TRY(rt_cuda_flush_for(c, s, err));
     int status = t->context == f->context
                      ? c->cu->cuMemcpyDtoDAsync(to.address, from.address, n, c->streams[s])
                      : c->cu->cuMemcpyPeerAsync(to.address, t->context, from.address, f->context, n, c->streams[s]);

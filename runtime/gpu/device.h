@@ -119,6 +119,11 @@ struct rt_device_ops {
     int (*find)(struct rt_device *d, rt_module *m, const char *entry, int threads, uint32_t shared_bytes,
                 rt_function **out, struct rt_function_info *info, struct hd_err *err);
     int (*launch)(struct rt_device *d, rt_function *f, const struct rt_launch *l, struct hd_err *err);
+    /* From begin to end kernels and what `set` queues are held back, in their order, until anything else is queued on the
+     * compute stream or ordered with it, somebody waits, or batches end. Then they are queued at once: as a graph, where the
+     * device has such and has queued the same kernels before. What is wrong with them may not show before that. */
+    void (*batch_begin)(struct rt_device *d);
+    int (*batch_end)(struct rt_device *d, struct hd_err *err);
     int (*sync)(struct rt_device *d, struct hd_err *err);
     /* Waits at most `ms`; *done false: still running. For cancelling and deadlines. */
     int (*poll)(struct rt_device *d, double ms, bool *done, struct hd_err *err);

@@ -12,6 +12,29 @@ typedef struct cu_function_opaque *cu_function;
 typedef struct cu_stream_opaque *cu_stream;
 typedef struct cu_event_opaque *cu_event;
 typedef struct cu_link_opaque *cu_link;
+typedef struct cu_graph_opaque *cu_graph;
+typedef struct cu_graph_node_opaque *cu_graph_node;
+typedef struct cu_graph_exec_opaque *cu_graph_exec; /* a graph that can be launched */
+
+/* CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMSET_NODE_PARAMS_v1 and CUlaunchAttributeValue of the driver's interface. */
+struct cu_kernel_node {
+    cu_function f;
+    unsigned gx, gy, gz, bx, by, bz, shared_bytes;
+    void **params, **extra;
+    void *kernel;
+    cu_context context;
+};
+struct cu_set_node {
+    uint64_t to;
+    size_t pitch;
+    unsigned value, element_bytes;
+    size_t width, height;
+};
+union cu_attribute_value {
+    char all[64];
+    int cooperative;
+};
+enum { CU_ATTRIBUTE_COOPERATIVE = 2 };
 
 /* Numbers of the driver's interface. */
 enum { CU_OUT_OF_MEMORY = 2, CU_NOT_READY = 600, CU_PEER_ALREADY_ENABLED = 704 };

@@ -83,10 +83,18 @@ static int bring_columns(struct rt_gpu_exec *x, struct hd_err *err)
     rt_gpu_host_begin(x->g);
     HD_TRY(rt_touch_columns(x->spec, x->o->thread_pool, x->o->threads, is_cancelled, x, err));
     HD_TRY(check_cancelled(x, err));
+    uint64_t before = rt_gpu_residents_filled(x->g);
     HD_TRY(rt_gpu_args_columns(x, err));
-    HD_TRY(x->d->ops->sync(x->d, err));
+    if (rt_gpu_residents_filled(x->g) != before)
+        HD_TRY(x->d->ops->sync(x->d, err));
     x->stats->transfer_ms += rt_gpu_now_ms() - start;
     return 0;
+}
+
+/* Where nobody asks what a kernel took: what is queued between two waits is queued at once. */
+static bool is_batched(const struct rt_gpu_exec *x)
+{
+    return x->spec->ndevices == 1 && !x->o->profile && !x->o->timeline && !x->o->kernel_times;
 }
 
 /* The device's own work begins once the columns are there. */
@@ -95,6 +103,8 @@ static int upload(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(bring_columns(x, err));
     x->began_ms = rt_gpu_now_ms();
     HD_TRY(x->d->ops->event(x->d, &x->began, err));
+    if (is_batched(x))
+        x->d->ops->batch_begin(x->d);
     HD_TRY(rt_gpu_args_constants(x, err));
     return alloc_counters(x, err);
 }
@@ -283,6 +293,7 @@ static int run_all(struct team *t, struct rt_gpu_rows *out, struct hd_err *err)
 
 static void release(struct rt_gpu_exec *x)
 {
+    x->d->ops->batch_end(x->d, NULL);
     for (int i = 0; i < x->spec->nstates; i++)
         rt_gpu_state_free(x, i);
     rt_gpu_few_release(x);
@@ -300,14 +311,15 @@ static void release(struct rt_gpu_exec *x)
         x->d->ops->event_free(x->d, x->began);
 }
 
-/* Of a failed execution something may still be queued: memory is given in order, but what it reads on the host lives
+/* Of a failed execution something may still be queued, the end of others was waited for: memory is given in order, but what it reads on the host lives
  * in the arena, and what it reads on another device goes, too. */
-static void release_all(struct team *t)
+static void release_all(struct team *t, bool failed)
 {
     for (int i = 0; i < t->n; i++) {
         step_in(&t->x[i]);
         rt_gpu_stream_close(t->x[i].stream);
-        t->x[i].d->ops->sync(t->x[i].d, NULL);
+        if (failed || t->n > 1 || t->x[i].o->columns)
+            t->x[i].d->ops->sync(t->x[i].d, NULL);
         step_out(&t->x[i]);
     }
     for (int i = 0; i < t->n; i++) {
@@ -341,7 +353,7 @@ static int run_from(struct team *t, int device, struct rt_gpu_rows *out, struct 
     int rc;
     if (device == t->n) {
         HD_GUARDED(rc, NULL, err, run_all(t, out, err));
-        release_all(t);
+        release_all(t, rc != 0);
         return rc;
     }
     HD_TRY(rt_gpu_begin(x->g, x->o->stop, err));

@@ -70,8 +70,7 @@ static int bring_as_they_are(struct rt_gpu_exec *x, const struct rt_gpu_state *v
 {
     uint64_t stride = (uint64_t)v->s->stride, skip = HD_MIN((uint64_t)HD_MAX(v->s->offset, (int64_t)0), v->capacity);
     size_t n = (size_t)(HD_MIN(x->few.room, v->capacity - skip) * stride);
-    return x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, rt_gpu_outcomes_landing(x),
-                                     v->rows_at.address + skip * stride, n, err);
+    return rt_gpu_outcomes_land(x, rt_gpu_outcomes_landing(x), v->rows_at.address + skip * stride, n, err);
 }
 
 static int queue(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t outcome, uint64_t heap,
@@ -100,8 +99,7 @@ int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_
     HD_TRY(rt_gpu_span_begin(x, RT_SPAN_FINISH, state, &span, err));
     f->queued = true;
     HD_TRY(queue(x, &x->state[state], outcome, heap, err));
-    HD_TRY(rt_gpu_span_end(x, span, err));
-    return x->d->ops->event(x->d, &f->ended, err);
+    return rt_gpu_span_end(x, span, err);
 }
 
 void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out)

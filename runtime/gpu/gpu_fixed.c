@@ -82,13 +82,14 @@ bool rt_result_may_be_few(const struct rt_spec *spec)
 }
 
 struct needs {
-    bool few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string, running,
+    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string, running,
         search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
 /* X(need, module) */
 #define FIXED_MODULES(X) \
+    X(n.land, "finish_land") \
     X(n.few, "finish_few") \
     X(n.radix, "finish_radix") \
     X(n.select, "finish_select") \
@@ -255,7 +256,8 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
     const struct rt_state *result = &spec->states[spec->result_state];
     struct needs n = {.string = has_strings(result), .merge = spec->ndevices > 1};
     int k = 0;
-    n.few = rt_result_may_be_few(spec) && (n.string || result->nsort);
+    n.land = rt_result_may_be_few(spec);
+    n.few = n.land && (n.string || result->nsort);
     n.prefix_sum = n.string && (any_rows || expected(spec, spec->result_state) > RT_STRINGS_AT_ONCE / MISTAKEN);
     for (int i = 0; i < spec->nstates; i++)
         add_state(&n, &spec->states[i], expected(spec, i), info);

@@ -238,6 +238,8 @@ void rt_gpu_residents_clear(struct rt_gpu *g);
 void rt_gpu_residents_forget(struct rt_gpu *g, uint64_t table_id);
 /* Executions follow each other: what the present one used is not evicted. */
 void rt_gpu_residents_begin(struct rt_gpu *g);
+/* Parts that were uploaded so far, by whomever. */
+uint64_t rt_gpu_residents_filled(const struct rt_gpu *g);
 /* Address of the part of a table that a (of kind COL_*, DICT_*, KEYIDX_ROWS, FK_*) names, 0 where
  * the table has none; uploaded if it is not there. */
 int rt_gpu_resident(struct rt_gpu *g, const struct rt_arg *a, uint64_t *address, struct hd_err *err);
@@ -311,6 +313,8 @@ void rt_gpu_outcomes_release(struct rt_gpu_exec *x);
 bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x); /* there is room for it */
 uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x);
 unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x);
+/* Queues that n bytes from there, which begin and end with whole words, come to the landing. */
+int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from, size_t n, struct hd_err *err);
 
 /* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
 

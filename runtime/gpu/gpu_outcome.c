@@ -70,7 +70,7 @@ struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x)
     return &x->outcomes.launched[x->outcomes.used - 1];
 }
 
-/* Kernels poll their abort words, so all of them end soon; the last one is told first, so that none reads what an earlier
+/* Kernels poll their abort words, so all of them end soon (told again and again: the slots' clearing may still be queued); the last one is told first, so that none reads what an earlier
  * one has left half-written. */
 static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 {
@@ -81,13 +81,11 @@ static int abort_all(struct rt_gpu_exec *x, struct hd_err *err)
 
 static int wait_or_cancel(struct rt_gpu_exec *x, struct hd_err *err)
 {
-    bool done = false, aborted = false;
+    bool done = false;
     while (!done) {
         HD_TRY(x->d->ops->poll(x->d, POLL_MS, &done, err));
-        if (!done && !aborted && hd_stopped(x->o->stop)) {
+        if (!done && hd_stopped(x->o->stop))
             HD_TRY(abort_all(x, err));
-            aborted = true;
-        }
     }
     return 0;
 }
@@ -175,6 +173,16 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
     return rc;
 }
 
+int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from, size_t n, struct hd_err *err)
+{
+    enum { KERNEL_MAX = 16 << 10, WORDS_OF_THREAD = 2 }; /* more comes faster by the engine for copies */
+    struct hdd_land_args p = {.from = from, .to = (uintptr_t)to, .words = (n + 7) / 8};
+    if (n > KERNEL_MAX || !rt_result_may_be_few(x->spec)) /* its code is not there */
+        return x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, to, from, n, err);
+    p.blocks = rt_finish_blocks(x, p.words, (uint64_t)RT_FINISH_THREADS * WORDS_OF_THREAD);
+    return rt_finish_launch(x, "finish_land", "hdd_land", p.blocks, &p, err);
+}
+
 int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
@@ -184,7 +192,9 @@ int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struc
     size_t bytes = (size_t)n * SLOT + (x->few.queued ? x->few.bytes : 0);
     o->overwritten |= x->few.queued && x->few.bytes > 0;
     x->few.landed = rt_gpu_outcomes_landing(x);
-    HD_TRY(x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, x->g->landing, slot_at(x, first), bytes, err));
+    HD_TRY(rt_gpu_outcomes_land(x, x->g->landing, slot_at(x, first), bytes, err));
+    if (x->few.queued && !x->few.ended)
+        HD_TRY(x->d->ops->event(x->d, &x->few.ended, err));
     HD_TRY(wait_or_cancel(x, err));
     x->queued = NULL;
     o->settled = o->used;

@@ -102,13 +102,20 @@ static size_t block_size(const struct rt_gpu_pool *p, size_t n)
     return hd_align_up(HD_MAX(n, (size_t)1), step);
 }
 
+/* The smaller one, or the first one in memory: who asks for the same as before gets the same, however it was given back. A
+ * graph (device.h, batches) then need not change. */
+static bool is_better(const struct block *a, const struct block *b)
+{
+    return a->n < b->n || (a->n == b->n && a->address < b->address);
+}
+
 /* The smallest kept block that is not much too large. */
 static bool find_kept(struct rt_gpu_pool *p, size_t n, struct block *out)
 {
     size_t best = p->kept.n, max = n + n / SLACK;
     for (size_t i = 0; i < p->kept.n; i++) {
         size_t size = p->kept.v[i].n;
-        if (size >= n && size <= max && (best == p->kept.n || size < p->kept.v[best].n))
+        if (size >= n && size <= max && (best == p->kept.n || is_better(&p->kept.v[i], &p->kept.v[best])))
             best = i;
     }
     if (best == p->kept.n)

@@ -17,6 +17,7 @@ struct rt_gpu_residents {
     struct resident *v;
     size_t n, cap;
     uint64_t now; /* number of the present execution */
+    uint64_t filled; /* parts that were uploaded */
 };
 
 int rt_gpu_residents_new(struct rt_gpu *g, struct hd_err *err)
@@ -51,6 +52,11 @@ void rt_gpu_residents_free(struct rt_gpu *g)
 void rt_gpu_residents_begin(struct rt_gpu *g)
 {
     g->residents->now++;
+}
+
+uint64_t rt_gpu_residents_filled(const struct rt_gpu *g)
+{
+    return g->residents->filled;
 }
 
 void rt_gpu_residents_forget(struct rt_gpu *g, uint64_t table_id)
@@ -232,6 +238,7 @@ static int fill(struct rt_gpu *g, const struct rt_piece *piece, const struct par
 {
     const struct rt_device_ops *ops = g->d->ops;
     size_t n = (size_t)part->n, rest = (size_t)part->padded - n;
+    g->residents->filled++;
     if (rest)
         HD_TRY(ops->set(g->d, piece->address + n, 0, rest, err));
     return ops->upload(g->d, piece->address, part->p, n, err);

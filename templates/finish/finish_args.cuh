@@ -501,6 +501,14 @@ struct hdd_few_args {
     hdd_u32 blocks;
 };
 
+// ---- finish_land.cu -------------------------------------------------------------------------
+
+// Words of 64 bits, to an address of the host's memory.
+struct hdd_land_args {
+    hdd_u64 from, to, words;
+    hdd_u32 blocks;
+};
+
 // ---- finish_columns.cu ---------------------------------------------------------------------
 
 // A field of rows as a column of Arrow's layout.

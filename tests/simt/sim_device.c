@@ -215,6 +215,8 @@ static const struct rt_device_ops operations = {.name = "emulator",
                                                 .unload = unload,
                                                 .find = find,
                                                 .launch = launch,
+                                                .batch_begin = sim_batch_begin,
+                                                .batch_end = sim_batch_end,
                                                 .sync = sim_sync,
                                                 .poll = sim_poll,
                                                 .poke = poke,
@@ -275,4 +277,9 @@ uint64_t sim_device_waits(const struct rt_device *d)
 uint64_t sim_device_clears(const struct rt_device *d)
 {
     return sim_of(d)->clears;
+}
+
+uint64_t sim_device_batches(const struct rt_device *d)
+{
+    return sim_of(d)->batches;
 }

@@ -23,6 +23,7 @@ void sim_device_seed(struct rt_device *d, uint64_t seed);
 uint64_t sim_device_launches(const struct rt_device *d);
 uint64_t sim_device_waits(const struct rt_device *d);  /* of the host, but for events */
 uint64_t sim_device_clears(const struct rt_device *d); /* of memory */
+uint64_t sim_device_batches(const struct rt_device *d); /* that were queued */
 uint64_t sim_device_live(const struct rt_device *d); /* buffers that are not freed */
 
 /* Memory that somebody else has on every device, who keeps it: copies may read it. One range for the process. */

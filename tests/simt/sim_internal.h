@@ -14,10 +14,11 @@ struct sim {
     struct rt_device public;
     struct sim_device_options o;
     struct sim_buffer *buffers;
-    uint64_t launches, waits, clears, used;
+    uint64_t launches, waits, clears, batches, used;
     struct {
         struct sim_task *first, **end;
-    } stream[RT_NSTREAMS];
+    } stream[RT_NSTREAMS], held; /* held: by a batch, for the compute stream */
+    bool batch;
     char failure[256]; /* of what ran since somebody was told; empty: none */
 };
 
@@ -49,6 +50,8 @@ void sim_host_close(struct sim *e); /* what the device page-locked goes with it 
 
 /* sim_stream.c: what is queued runs when the host waits for it */
 void sim_stream_init(struct sim *e);
+void sim_batch_begin(struct rt_device *d);
+int sim_batch_end(struct rt_device *d, struct hd_err *err);
 /* Runs all that is queued. Errors stay until somebody asks. */
 void sim_finish(struct sim *e);
 /* A kernel whose parameters were copied; wrong: it uses wrong addresses. */

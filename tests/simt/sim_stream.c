@@ -56,6 +56,7 @@ void sim_stream_init(struct sim *e)
 {
     for (int s = 0; s < RT_NSTREAMS; s++)
         e->stream[s].end = &e->stream[s].first;
+    e->held.end = &e->held.first;
 }
 
 static struct sim_task *pop(struct sim *e, enum rt_stream s)
@@ -65,6 +66,18 @@ static struct sim_task *pop(struct sim *e, enum rt_stream s)
     if (!t->next)
         e->stream[s].end = &e->stream[s].first;
     return t;
+}
+
+/* What a batch held back is queued. */
+static void flush(struct sim *e)
+{
+    if (!e->held.first)
+        return;
+    *e->stream[RT_STREAM_COMPUTE].end = e->held.first;
+    e->stream[RT_STREAM_COMPUTE].end = e->held.end;
+    e->held.first = NULL;
+    e->held.end = &e->held.first;
+    e->batches++;
 }
 
 static void drop(struct sim_task *t)
@@ -80,6 +93,7 @@ static void drop(struct sim_task *t)
 /* Nothing of it will happen. */
 static void drop_all(struct sim *e)
 {
+    flush(e);
     for (enum rt_stream s = 0; s < RT_NSTREAMS; s++)
         while (e->stream[s].first) {
             struct sim_task *t = pop(e, s);
@@ -129,6 +143,8 @@ static void run(struct sim *e, const struct sim_task *t)
 /* Runs what is queued: all, or until the event is reached. */
 static void pump(struct sim *e, enum rt_stream s, const rt_event *until)
 {
+    if (s == RT_STREAM_COMPUTE && !until)
+        flush(e);
     while (e->stream[s].first && !(until && until->reached)) {
         struct sim_task *t = pop(e, s);
         run(e, t);
@@ -149,10 +165,34 @@ static void queue(struct sim *e, enum rt_stream s, const struct sim_task *task)
         HD_BUG("no memory for a task");
     *t = *task;
     t->next = NULL;
+    if (s == RT_STREAM_COMPUTE && e->batch && (t->kind == KERNEL || t->kind == FILL)) {
+        *e->held.end = t;
+        e->held.end = &t->next;
+        return;
+    }
+    if (s == RT_STREAM_COMPUTE)
+        flush(e);
     *e->stream[s].end = t;
     e->stream[s].end = &t->next;
     if (e->o.prompt >> s & 1)
         pump(e, s, NULL);
+}
+
+void sim_batch_begin(struct rt_device *d)
+{
+    SIM_LOCK();
+    sim_of(d)->batch = true;
+}
+
+int sim_batch_end(struct rt_device *d, struct hd_err *err HD_UNUSED)
+{
+    struct sim *e = sim_of(d);
+    SIM_LOCK();
+    flush(e);
+    e->batch = false;
+    if (e->o.prompt >> RT_STREAM_COMPUTE & 1)
+        pump(e, RT_STREAM_COMPUTE, NULL);
+    return 0;
 }
 
 /* What the host waited for is done: has something failed? */

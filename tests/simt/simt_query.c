@@ -141,13 +141,13 @@ struct runner {
 };
 
 struct calls {
-    uint64_t launches, waits, clears;
+    uint64_t launches, waits, clears, batches;
 };
 
 static struct calls calls_since(const struct rt_device *d, struct calls before)
 {
     return (struct calls){sim_device_launches(d) - before.launches, sim_device_waits(d) - before.waits,
-                          sim_device_clears(d) - before.clears};
+                          sim_device_clears(d) - before.clears, sim_device_batches(d) - before.batches};
 }
 
 static void print_stats(const struct rt_exec_stats *s, uint64_t seed, struct calls calls)
@@ -163,11 +163,11 @@ static void print_stats(const struct rt_exec_stats *s, uint64_t seed, struct cal
     }
     fprintf(stderr,
             "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
-            "%llu donations, %.1f %% idle lanes, %llu waits, %llu clears\n",
+            "%llu donations, %.1f %% idle lanes, %llu waits, %llu clears, %llu batches\n",
             (unsigned long long)seed, (unsigned long long)calls.launches, (unsigned long long)pipelines,
             (unsigned long long)again, (unsigned long long)donations,
             visits ? (double)idle / (double)visits * 100 / 32 : 0, (unsigned long long)calls.waits,
-            (unsigned long long)calls.clears);
+            (unsigned long long)calls.clears, (unsigned long long)calls.batches);
 }
 
 static void print_counters(const struct rt_spec *spec, const struct rt_exec_stats *s)

@@ -261,6 +261,55 @@ static bool pipeline_of_pieces(struct rt_device *d, int without)
     return right;
 }
 
+/* A chain from one buffer to the next, each cleared before it is filled; `at` is where it begins. */
+static void chain(struct rt_device *d, const struct code *c, const struct rt_place at[3], size_t n)
+{
+    for (int i = 1; i < 3; i++) {
+        OK(d->ops->set(d, at[i].address, 0xee, n, &err));
+        move(c, at[i], at[i - 1], n);
+    }
+}
+
+/* Batches of the same kernels over and over: at the same addresses and at others, longer ones, ones that end in the middle
+ * because something else is queued, and with the code loaded anew. What comes out is what comes without them. */
+static void test_batches(struct rt_device *d)
+{
+    enum { ROUNDS_OF_BATCHES = 24, CODES = 2 };
+    struct rt_place at[4];
+    for (int i = 0; i < 4; i++)
+        at[i] = alloc(d, PIECE);
+    for (unsigned k = 0; k < ROUNDS_OF_BATCHES * CODES; k++) {
+        static struct code c;
+        const struct rt_place way[3] = {at[0], at[k % 3 == 2 ? 3 : 1], at[2]};
+        static unsigned char from[PIECE];
+        enter(d);
+        if (k % ROUNDS_OF_BATCHES == 0)
+            c = load(d);
+        fill(from, PIECE, k);
+        OK(d->ops->upload(d, at[0].address, from, PIECE, &err));
+        d->ops->batch_begin(d);
+        for (unsigned again = 0; again <= k % 5; again++)
+            chain(d, &c, way, PIECE);
+        if (k % 4 == 3) { /* the second part sees what is uploaded in the middle, the first one what was there before */
+            fill(from, PIECE, k + 100);
+            OK(d->ops->upload(d, at[0].address, from, PIECE, &err));
+            move(&c, way[1], way[0], PIECE);
+        }
+        if (k % 2)
+            OK(d->ops->batch_end(d, &err));
+        leave(d);
+        CHECK(device_is(way[2], PIECE, k), "batch %u", k);
+        CHECK(device_is(way[1], PIECE, k % 4 == 3 ? k + 100 : k), "batch %u, behind an upload", k);
+        enter(d);
+        OK(d->ops->batch_end(d, &err));
+        if (k % ROUNDS_OF_BATCHES == ROUNDS_OF_BATCHES - 1)
+            d->ops->unload(d, c.module);
+        leave(d);
+    }
+    for (int i = 0; i < 4; i++)
+        release(at[i]);
+}
+
 /* What the host does with events: asks, waits, measures. */
 static void test_events(struct rt_device *d)
 {
@@ -334,6 +383,7 @@ static void test_one(struct rt_device *d)
     release(a);
     release(b);
     CHECK(pipeline_of_pieces(d, -1), "pieces through three streams");
+    test_batches(d);
     test_events(d);
     test_registered(d);
 }
@@ -455,6 +505,7 @@ static void test_lost(bool queued)
     struct code c = load(a);
     OK(a->ops->record(a, RT_STREAM_COMPUTE, &before, &err));
     CHECK(hd_fault_arm("device:1"), "no fault");
+    a->ops->batch_begin(a);
     move(&c, from, from, PIECE);
     if (queued) {
         OK(a->ops->record(a, RT_STREAM_COMPUTE, &after, &err));
