@@ -88,15 +88,23 @@ static bool wait_for(struct api_spread *p, const struct api_spread_fragment *f, 
     return there;
 }
 
-/* Of a shuffle each worker makes its own table; others are made where the last part ends. */
+/* Of a shuffle each worker makes its own table, and of rows that go from GPU to GPU; others are made where the last part
+ * ends. */
+static bool is_own(const struct api_spread_fragment *from)
+{
+    return from->direct || from->exchange == API_EXCHANGE_SHUFFLE;
+}
+
 static int wait_for_inputs(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     for (int i = 0; i < f->ninputs; i++) {
         struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
         if (!wait_for(p, from, w))
             return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-        if (from->exchange == API_EXCHANGE_SHUFFLE && !from->table[w].rows)
-            HD_TRY(api_spread_table_fill(p, from, w, err));
+        int number = api_spread_table_number(p, from, w);
+        const struct api_spread_table *t = &from->table[number];
+        if (is_own(from) && !t->rows && !t->columns)
+            HD_TRY(api_spread_table_fill(p, from, number, err));
     }
     return 0;
 }
@@ -105,7 +113,7 @@ static unsigned version_of(const struct api_spread *p, const struct api_spread_f
 {
     unsigned version = 0;
     for (int i = 0; i < f->ninputs; i++)
-        version += api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->version;
+        version += api_spread_table_of(p, &p->fragments[f->inputs[i].fragment], w)->version;
     return version;
 }
 
@@ -114,7 +122,7 @@ static struct api_snapshot *tables_of(const struct api_spread *p, const struct a
     struct api_table **more = hd_try_calloc((size_t)f->ninputs + 1, sizeof(struct api_table *));
     struct api_snapshot *from = p->of->tables, *s = NULL;
     for (int i = 0; i < f->ninputs && more; i++)
-        more[i] = api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->owner;
+        more[i] = api_spread_table_of(p, &p->fragments[f->inputs[i].fragment], w)->owner;
     if (p->segments)
         from = api_snapshot_segment(from, w);
     if (more && from)
@@ -160,18 +168,26 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     return 0;
 }
 
-static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+static int execute_to_host(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
     struct api_output out = {.stream = part->out};
-    if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
-        out = (struct api_output){.columns = &part->columns};
     if (f->exchange == API_EXCHANGE_SHUFFLE) {
         out.parts = p->workers;
         out.by = api_statement_column(part->statement, f->column);
     }
+    return api_statement_execute(part->statement, &out, err);
+}
+
+static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    struct api_spread_part *part = &f->part[w];
+    bool direct = api_spread_is_direct(p, f, part->statement);
+    pthread_mutex_lock(&p->lock);
+    f->direct = direct; /* on all workers alike */
+    pthread_mutex_unlock(&p->lock);
     part->start_ms = api_now_ms() - p->began_ms;
-    HD_TRY(api_statement_execute(part->statement, &out, err));
+    HD_TRY(direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
     part->end_ms = api_now_ms() - p->began_ms;
     return 0;
 }
@@ -179,10 +195,10 @@ static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, s
 /* The rows are there for others. Who is last makes the table of all. */
 static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
-    bool kept = f->exchange == API_EXCHANGE_KEEP;
+    bool kept = f->exchange == API_EXCHANGE_KEEP, here = !is_own(f);
     pthread_mutex_lock(&p->lock);
     bool last = f->ended + 1 == api_spread_runs(f, p->workers);
-    bool fills = kept || (last && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_BROADCAST));
+    bool fills = here && (kept || (last && f->exchange != API_EXCHANGE_RESULT));
     f->ended += !last;
     pthread_mutex_unlock(&p->lock);
     if (fills)
@@ -209,7 +225,9 @@ static void empty_inputs(struct api_spread *p, const struct api_spread_fragment 
 
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
-    HD_TRY(wait_for_inputs(p, f, w, err));
+    if (wait_for_inputs(p, f, w, err) != 0)
+        return blame(p, f->every, w, err);
+    api_spread_give_back(p, w % p->lanes);
     HD_TRY(prepare(p, f, w, err));
     if (execute(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
@@ -308,9 +326,9 @@ static void end(struct api_spread *p)
         for (int w = 0; w < p->workers; w++) {
             struct api_spread_fragment *f = &p->fragments[i];
             api_spread_table_empty(p, &f->table[w]);
-            if (f->part[w].columns)
-                p->of->backend->free_columns(f->part[w].columns);
-            f->part[w].columns = NULL;
+            if (f->part[w].sent)
+                p->of->backend->exchange->free(f->part[w].sent);
+            f->part[w].sent = NULL;
             for (int k = 0; k < p->workers; k++) {
                 if (f->part[w].out[k].release)
                     f->part[w].out[k].release(&f->part[w].out[k]);

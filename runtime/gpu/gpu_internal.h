@@ -377,8 +377,8 @@ enum { RT_STRINGS_AT_ONCE = 1024 };
  * they may need. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
                          const char *names[RT_FIXED_MAX]);
-/* All of these, one that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
-enum { RT_WARM_MAX = RT_FIXED_MAX + 1 + RT_NLIBRARIES };
+/* All of these, two that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
+enum { RT_WARM_MAX = RT_FIXED_MAX + 2 + RT_NLIBRARIES };
 const char *rt_gpu_warm_name(int i);
 const char *rt_gpu_library_name(int library); /* enum rt_library */
 /* templates/finish/<module>.cu, templates/<library>.cu */
@@ -392,5 +392,7 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
                         struct hd_err *err);
 /* gpu_columns.c: those of the result's state as columns, which stay on the device. */
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err);
+/* gpu_sent.c: likewise, as what other devices read. */
+int rt_gpu_rows_to_sent(struct rt_gpu_exec *x, const struct rt_gpu_send *how, struct hd_err *err);
 
 #endif

@@ -516,6 +516,39 @@ struct hdd_column_args {
     hdd_u32 width;
 };
 
+// ---- finish_exchange.cu --------------------------------------------------------------------
+
+enum {
+    HDD_SPLIT_PARTS = 64,    // workers at most
+    HDD_SPLIT_TILE = 2048,   // rows of a tile at most
+    HDD_EXCHANGE_COLUMNS = 32 // of one launch
+};
+
+// Rows of `stride` bytes, side by side by the worker whose number a field of theirs has.
+struct hdd_split_args {
+    hdd_u64 rows, n, to;
+    hdd_u64 counts; // 32 bits per worker and block: rows
+    hdd_u64 sums; // 64 bits: their exclusive sums, and the total behind
+    hdd_u64 firsts; // 64 bits per worker: its first row; n behind
+    hdd_u32 blocks, stride, offset, phys, parts;
+    hdd_u32 each; // rows of a block, whole tiles
+    hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS
+};
+
+// A field of rows as a column of a table.
+struct hdd_exchange_column {
+    hdd_u64 to, bits; // values of `width` bytes; bitmap of rows that are not NULL, zeros at first, 0: none
+    hdd_u32 offset, phys, width;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+};
+
+// n rows of `stride` bytes that become those of a table from `first` on; zeros up to row `end`.
+struct hdd_exchange_args {
+    hdd_u64 rows, n, first, end;
+    hdd_u32 blocks, stride, ncolumns;
+    struct hdd_exchange_column column[HDD_EXCHANGE_COLUMNS];
+};
+
 // ---- finish_import.cu ----------------------------------------------------------------------
 
 // Where the strings of views lie.
