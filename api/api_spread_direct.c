@@ -10,25 +10,25 @@
 #include "runtime/gpu/gpu_sent.h"
 #include "runtime/store/store.h"
 
-/* Bytes of a value; 0: columns of the type have strings, or another form than fields of rows. */
+/* Bytes of a value; of a string's end. */
 static int width_of(struct hd_type t)
 {
     switch ((enum hd_type_kind)t.kind) {
     case HD_BOOL: return 1;
     case HD_INT32:
     case HD_DATE:
-    case HD_FLOAT32: return 4;
+    case HD_FLOAT32:
+    case HD_STRING:
+    case HD_BINARY: return 4;
     case HD_INT64:
     case HD_TIME:
     case HD_TIMESTAMP:
     case HD_FLOAT64: return 8;
     case HD_DECIMAL:
     case HD_INTERVAL: return 16;
-    case HD_STRING:
-    case HD_BINARY:
     case HD_TYPE_COUNT: break;
     }
-    return 0;
+    HD_BUG("type %d", (int)t.kind);
 }
 
 /* Where workers take turns on a GPU, what all of them send to each other has room on the host alone. */
@@ -38,14 +38,9 @@ static bool has_room(const struct api_spread *p, const struct api_spread_fragmen
     return few || f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
 }
 
-bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
-                          const struct heddle_statement *s)
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f)
 {
-    const struct fe_node *root = s->plan->root;
-    bool direct = p->of->backend->exchange && p->passes == 1 && f->exchange != API_EXCHANGE_RESULT && has_room(p, f);
-    for (int i = 0; i < root->ncols; i++)
-        direct &= width_of(root->cols[i].type) > 0;
-    return direct;
+    return p->of->backend->exchange && p->passes == 1 && f->exchange != API_EXCHANGE_RESULT && has_room(p, f);
 }
 
 /* Tables that rows of a part go to. */
@@ -72,23 +67,30 @@ int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, 
 
 static enum fe_storage storage_of(struct hd_type t)
 {
+    if (hd_type_is_text(t))
+        return FE_STORE_TEXT;
     if (t.kind == HD_FLOAT32)
         return FE_STORE_F32;
     return t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_INT;
 }
 
-static void describe_column(struct fe_table_column *to, const struct fe_column *c, int width,
-                            const struct rt_gpu_column *from)
+static void describe_column(struct fe_table_column *to, const struct fe_column *c,
+                            const struct rt_gpu_received_column *how, const struct rt_gpu_column *from)
 {
     *to = (struct fe_table_column){.name = c->name,
                                    .type = c->type,
                                    .nullable = from->valid != 0,
                                    .storage = storage_of(c->type),
-                                   .width = width,
+                                   .width = how->width,
                                    .factor = 1,
                                    .facts = {.nulls = from->nulls, .distinct = -1, .max_mult = -1}};
     to->at.data = (const void *)(uintptr_t)from->values;
     to->at.validity = (const void *)(uintptr_t)from->valid;
+    if (!how->text)
+        return;
+    to->at.text_base = (const void *)(uintptr_t)how->bases;
+    to->at.text_bytes = (const void *)(uintptr_t)from->strings;
+    to->at.text_size = how->text_size;
 }
 
 static int describe(struct hd_arena *a, const char *name, const struct fe_node *root, const struct rt_gpu_columns *c,
@@ -101,7 +103,7 @@ static int describe(struct hd_arena *a, const char *name, const struct fe_node *
                              .ncols = c->ncolumns,
                              .cols = HD_NEWN(a, struct fe_table_column, c->ncolumns + 1)};
     for (int i = 0; i < c->ncolumns; i++)
-        describe_column(&out->cols[i], &root->cols[received[i].from], received[i].width, &c->column[i]);
+        describe_column(&out->cols[i], &root->cols[received[i].from], &received[i], &c->column[i]);
     return 0;
 }
 
@@ -128,8 +130,10 @@ static int columns_of(const struct api_spread_fragment *f, const struct fe_node 
     int n = 0;
     for (int i = 0; i < root->ncols; i++)
         if (!f->column || strcmp(root->cols[i].name, f->column) != 0)
-            out[n++] = (struct rt_gpu_received_column){
-                .from = i, .width = width_of(root->cols[i].type), .narrow = root->cols[i].type.kind == HD_DECIMAL};
+            out[n++] = (struct rt_gpu_received_column){.from = i,
+                                                       .width = width_of(root->cols[i].type),
+                                                       .narrow = root->cols[i].type.kind == HD_DECIMAL,
+                                                       .text = hd_type_is_text(root->cols[i].type)};
     return n;
 }
 

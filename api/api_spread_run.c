@@ -182,12 +182,8 @@ static int execute_to_host(struct api_spread *p, struct api_spread_fragment *f, 
 static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
-    bool direct = api_spread_is_direct(p, f, part->statement);
-    pthread_mutex_lock(&p->lock);
-    f->direct = direct; /* on all workers alike */
-    pthread_mutex_unlock(&p->lock);
     part->start_ms = api_now_ms() - p->began_ms;
-    HD_TRY(direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
+    HD_TRY(f->direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
     part->end_ms = api_now_ms() - p->began_ms;
     return 0;
 }
@@ -310,6 +306,7 @@ static void begin(struct api_spread *p)
     p->host_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
+        p->fragments[i].direct = api_spread_is_direct(p, &p->fragments[i]);
         for (int w = 0; w < p->workers; w++) {
             struct api_spread_part *part = &p->fragments[i].part[w];
             part->done = false;

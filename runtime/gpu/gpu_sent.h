@@ -27,6 +27,8 @@ struct rt_gpu_received_column {
     int from; /* column of the results */
     int width;
     bool narrow; /* width may become 8 */
+    bool text; /* strings: ends of `width` 4, which the result has as values, and: */
+    uint64_t bases, text_size; /* address; bytes of all strings */
 };
 
 /* Rows of n results on any devices of one kind, of each those of that part (-1: all), one behind the other on g; column[i].width

@@ -521,7 +521,8 @@ struct hdd_column_args {
 enum {
     HDD_SPLIT_PARTS = 64,    // workers at most
     HDD_SPLIT_TILE = 2048,   // rows of a tile at most
-    HDD_EXCHANGE_COLUMNS = 32 // of one launch
+    HDD_EXCHANGE_COLUMNS = 32, // of one launch
+    HDD_TEXT_BLOCK_SHIFT = 16 // rows of a block of strings
 };
 
 // Rows of `stride` bytes, side by side by the worker whose number a field of theirs has.
@@ -535,9 +536,24 @@ struct hdd_split_args {
     hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS
 };
 
+// Strings of a field of rows, one behind the other.
+struct hdd_sent_text_args {
+    hdd_u64 rows, n;
+    hdd_u64 dict_offsets, dict_bytes; // of codes; 0: strings lie in the rows
+    hdd_u64 lengths, sums; // 32 bits per row; 64 bits per row: where its string begins, and the total behind
+    hdd_u64 longest; // 32 bits, 0 at first: bytes of the longest string
+    hdd_u64 bytes;
+    hdd_u64 at; // 64 bits per worker: where the strings of its first row begin; the total, the longest
+    hdd_u32 blocks, stride, offset, phys, parts;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u64 first[HDD_SPLIT_PARTS + 1]; // row of each worker
+};
+
 // A field of rows as a column of a table.
 struct hdd_exchange_column {
     hdd_u64 to, bits; // values of `width` bytes; bitmap of rows that are not NULL, zeros at first, 0: none
+    hdd_u64 sums; // not 0: strings, of which these rows begin at sums[i] - origin + base, and the last one ends
+    hdd_u64 origin, base, bases; // bases: where each block of 65,536 rows of the table begins; `to` are ends from there on
     hdd_u32 offset, phys, width;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
 };

@@ -145,6 +145,58 @@ HDD_KERNEL(hdd_split_move)(HDD_PARAMETER(hdd_split_args, p))
     }
 }
 
+// ---- strings ---------------------------------------------------------------------------------
+
+// The bytes of a row's string: in the row's own place, or an entry of a dictionary.
+HDD_DEVICE const u8 *hdd_exchange_string(const hdd_sent_text_args &p, u64 i, u32 &n)
+{
+    const u8 *const row = hdd_at<const u8>(p.rows + i * p.stride);
+    n = 0;
+    if (p.valid >= 0 && row[p.valid] == 0)
+        return nullptr;
+    if (p.dict_offsets) {
+        const u32 *const at = hdd_at<const u32>(p.dict_offsets) + (u32)hdd_exchange_integer(row, p.phys, p.offset);
+        n = at[1] - at[0];
+        return hdd_at<const u8>(p.dict_bytes) + at[0];
+    }
+    const hdd_string s = hdd_field_string(row, p.offset);
+    n = (u32)s.n;
+    return s.s;
+}
+
+HDD_KERNEL(hdd_sent_lengths)(HDD_PARAMETER(hdd_sent_text_args, p))
+{
+    u32 longest = 0;
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        u32 n;
+        hdd_exchange_string(p, i, n);
+        hdd_at<u32>(p.lengths)[i] = n;
+        longest = n > longest ? n : longest;
+    }
+    if (longest)
+        hdd_atomic_max(hdd_at<i32>(p.longest), (i32)longest); // strings have 2^31 - 1 bytes at most
+}
+
+// One block; sums are there.
+HDD_KERNEL(hdd_sent_at)(HDD_PARAMETER(hdd_sent_text_args, p))
+{
+    for (u32 k = hdd_thread(); k <= p.parts; k += HDD_BLOCK)
+        hdd_at<u64>(p.at)[k] = hdd_at<const u64>(p.sums)[p.first[k]];
+    if (hdd_thread() == 0)
+        hdd_at<u64>(p.at)[p.parts + 1] = *hdd_at<const u32>(p.longest);
+}
+
+HDD_KERNEL(hdd_sent_copy)(HDD_PARAMETER(hdd_sent_text_args, p))
+{
+    for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
+        u32 n;
+        const u8 *const from = hdd_exchange_string(p, i, n);
+        u8 *const to = hdd_at<u8>(p.bytes + hdd_at<const u64>(p.sums)[i]);
+        for (u32 k = 0; k < n; k++)
+            to[k] = from[k];
+    }
+}
+
 // ---- columns ---------------------------------------------------------------------------------
 
 HDD_DEVICE void hdd_exchange_put(const hdd_exchange_column &c, const u8 *row, bool there, u64 i)
@@ -164,6 +216,17 @@ HDD_DEVICE void hdd_exchange_put(const hdd_exchange_column &c, const u8 *row, bo
     }
 }
 
+// Where the string of row i ends, from where that of its block's first row begins: that is of these rows, or told by one before.
+HDD_DEVICE void hdd_exchange_end(const hdd_exchange_args &p, const hdd_exchange_column &c, u64 i)
+{
+    const u64 *const sums = hdd_at<const u64>(c.sums), block = i >> HDD_TEXT_BLOCK_SHIFT;
+    const u64 first = block << HDD_TEXT_BLOCK_SHIFT, shift = c.base - c.origin;
+    const u64 base = first < p.first ? hdd_at<const u64>(c.bases)[block] : sums[first - p.first] + shift;
+    hdd_at<u32>(c.to)[i] = (u32)(sums[i - p.first + 1] + shift - base);
+    if (i == first)
+        hdd_at<u64>(c.bases)[block] = base;
+}
+
 // Rows become those of a table from `first` on; zeros follow up to `end`. A warp has the rows of one word of the bitmaps,
 // which are zeros at first; others may have rows of that word.
 HDD_KERNEL(hdd_exchange_columns)(HDD_PARAMETER(hdd_exchange_args, p))
@@ -176,7 +239,9 @@ HDD_KERNEL(hdd_exchange_columns)(HDD_PARAMETER(hdd_exchange_args, p))
         for (u32 c = 0; c < p.ncolumns; c++) {
             const hdd_exchange_column &column = p.column[c];
             const bool there = filled && (column.valid < 0 || row[column.valid] != 0);
-            if (mine)
+            if (column.sums && filled)
+                hdd_exchange_end(p, column, i);
+            if (mine && !column.sums)
                 hdd_exchange_put(column, row, there, i);
             const u32 word = column.bits ? hdd_ballot(there) : 0;
             if (word && hdd_lane() == 0)
