@@ -94,7 +94,8 @@ struct api_spread_fragment {
     bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
-    struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; BROADCAST, direct: of each GPU; else the first
+    struct api_spread_table
+        *table; /* [workers] KEEP, SHUFFLE: of each worker; BROADCAST, direct: of each GPU; else the first
                                        is for all */
     int ended; /* parts */
     int last_reader; /* the last fragment that reads the rows */

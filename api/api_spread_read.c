@@ -103,7 +103,7 @@ int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err)
     p->nfragments = 0;
     p->cut_for = p->workers;
     const struct api_cut how = {
-        .workers = p->workers, .segments = p->segments, .gathers = !p->segments, .memory = memory};
+        .workers = p->workers, .segments = p->segments, .gathers = memory > 0, .memory = memory};
     HD_TRY(api_statement_cut(&p->arena, p->of, &how, &document, err));
     return read_document(p, document, err);
 }

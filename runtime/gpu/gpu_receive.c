@@ -207,8 +207,8 @@ static int order(struct receiver *r, enum rt_stream before, enum rt_stream after
 static int copy_here(struct receiver *r, const struct rt_sent *s, uint64_t to, uint64_t from, uint64_t n,
                      struct hd_err *err)
 {
-    return r->x.d->ops->copy_peer(r->x.d, RT_STREAM_IN, (struct rt_place){r->x.d, to},
-                                  (struct rt_place){s->g->d, from}, (size_t)n, err);
+    return r->x.d->ops->copy_peer(r->x.d, RT_STREAM_IN, (struct rt_place){r->x.d, to}, (struct rt_place){s->g->d, from},
+                                  (size_t)n, err);
 }
 
 /* The chunk waits until its slot is free, the kernel for the chunk. */
@@ -373,4 +373,3 @@ int rt_gpu_receive(struct rt_gpu *g, struct rt_gpu_sent *const *from, int n, int
         rt_gpu_columns_free(r.c);
     return rc;
 }
-

@@ -13,16 +13,6 @@
 
 _Static_assert((int)RT_GPU_PARTS_MAX == (int)HDD_SPLIT_PARTS, "kernels have as many");
 
-int rt_sent_keep(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_sent *sent, size_t n, uint64_t *address,
-                 struct hd_err *err)
-{
-    struct rt_piece *piece = &sent->pieces[sent->npieces];
-    HD_TRY(rt_state_alloc(x, s, n, piece, err));
-    sent->npieces++;
-    *address = piece->address;
-    return 0;
-}
-
 static void drop(struct rt_sent *s)
 {
     free(s->text);
@@ -47,8 +37,8 @@ static void describe(const struct rt_spec *spec, const struct rt_state *state, s
     for (int i = 0; i < spec->nresult; i++) {
         const struct rt_field *f = &state->fields[spec->result[i].field];
         bool text = hd_type_is_text(spec->result[i].type);
-        s->column[i] = (struct rt_sent_column){(uint32_t)f->offset, (uint32_t)f->phys, f->valid_offset,
-                                               text ? s->ntexts : -1};
+        s->column[i] =
+            (struct rt_sent_column){(uint32_t)f->offset, (uint32_t)f->phys, f->valid_offset, text ? s->ntexts : -1};
         s->ntexts += text;
     }
 }
@@ -59,7 +49,8 @@ static struct rt_sent *new_sent(struct rt_gpu_exec *x, const struct rt_gpu_state
     struct rt_sent *s = hd_try_calloc(1, sizeof *s + n * sizeof *s->column);
     if (!s)
         return NULL;
-    s->s = (struct rt_gpu_sent){.n = v->nrows, .first = hd_try_calloc(parts + 1, sizeof(uint64_t)), .parts = (int)parts};
+    s->s =
+        (struct rt_gpu_sent){.n = v->nrows, .first = hd_try_calloc(parts + 1, sizeof(uint64_t)), .parts = (int)parts};
     s->copied = hd_try_calloc((size_t)how->readers + 1, sizeof *s->copied);
     s->text = hd_try_calloc((size_t)count_texts(x->spec) + 1, sizeof *s->text);
     if (!s->s.first || !s->copied || !s->text) {

@@ -12,7 +12,8 @@ enum { RT_SENT_PIECES = 3 }; /* rows; where strings begin; their bytes */
 /* Strings of a column. */
 struct rt_sent_text {
     uint64_t sums, bytes; /* addresses: 64 bits per row, where its string begins, and the total; the strings */
-    uint64_t at[RT_GPU_PARTS_MAX + 2]; /* of each part where the strings of its first row begin; the total; the longest */
+    uint64_t
+        at[RT_GPU_PARTS_MAX + 2]; /* of each part where the strings of its first row begin; the total; the longest */
 };
 
 struct rt_sent_copied {

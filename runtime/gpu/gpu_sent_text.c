@@ -4,11 +4,22 @@
 
 enum { ALIGN = 256 };
 
+int rt_sent_keep(struct rt_gpu_exec *x, const struct rt_state *s, struct rt_sent *sent, size_t n, uint64_t *address,
+                 struct hd_err *err)
+{
+    struct rt_piece *piece = &sent->pieces[sent->npieces];
+    HD_TRY(rt_state_alloc(x, s, n, piece, err));
+    sent->npieces++;
+    *address = piece->address;
+    return 0;
+}
+
 struct texts {
     struct rt_gpu_exec *x;
     const struct rt_state *s;
     struct rt_sent *sent;
-    struct rt_piece words; /* zeros: per column where parts begin, and the longest; then lengths of a column's strings */
+    struct rt_piece
+        words; /* zeros: per column where parts begin, and the longest; then lengths of a column's strings */
     struct hdd_sent_text_args *p; /* [columns with strings] */
 };
 
@@ -43,18 +54,18 @@ static int measure(struct texts *t, int i, uint64_t lengths, struct hd_err *err)
     const struct rt_field *f = &t->s->fields[t->x->spec->result[i].field];
     struct hdd_sent_text_args *p = &t->p[c->text];
     *p = (struct hdd_sent_text_args){.rows = sent->rows,
-                                .n = sent->s.n,
-                                .lengths = lengths,
-                                .sums = sent->text[c->text].sums,
-                                .at = t->words.address + (uint64_t)c->text * words_of(sent) * 8,
-                                .longest = t->words.address + (uint64_t)sent->ntexts * words_of(sent) * 8 +
-                                           (uint64_t)c->text * 4,
-                                .blocks = rt_finish_blocks(t->x, sent->s.n, RT_FINISH_THREADS),
-                                .stride = sent->stride,
-                                .offset = c->offset,
-                                .phys = c->phys,
-                                .parts = (hdd_u32)sent->s.parts,
-                                .valid = c->valid};
+                                     .n = sent->s.n,
+                                     .lengths = lengths,
+                                     .sums = sent->text[c->text].sums,
+                                     .at = t->words.address + (uint64_t)c->text * words_of(sent) * 8,
+                                     .longest = t->words.address + (uint64_t)sent->ntexts * words_of(sent) * 8 +
+                                                (uint64_t)c->text * 4,
+                                     .blocks = rt_finish_blocks(t->x, sent->s.n, RT_FINISH_THREADS),
+                                     .stride = sent->stride,
+                                     .offset = c->offset,
+                                     .phys = c->phys,
+                                     .parts = (hdd_u32)sent->s.parts,
+                                     .valid = c->valid};
     for (int k = 0; k <= sent->s.parts; k++)
         p->first[k] = sent->s.first[k];
     if (f->phys != RT_STR)
@@ -87,7 +98,7 @@ static int look(struct texts *t, struct hd_err *err)
 {
     struct rt_sent *sent = t->sent;
     size_t n = words_of(sent);
-    uint64_t *at = HD_NEWN(t->x->arena, uint64_t, n * (size_t)sent->ntexts);
+    uint64_t *at = HD_NEWN(t->x->arena, uint64_t, n *(size_t)sent->ntexts);
     HD_TRY(t->x->d->ops->download(t->x->d, at, t->words.address, n * (size_t)sent->ntexts * 8, err));
     for (int k = 0; k < sent->ntexts; k++)
         for (size_t i = 0; i < n; i++)

@@ -519,8 +519,8 @@ struct hdd_column_args {
 // ---- finish_exchange.cu --------------------------------------------------------------------
 
 enum {
-    HDD_SPLIT_PARTS = 64,    // workers at most
-    HDD_SPLIT_TILE = 2048,   // rows of a tile at most
+    HDD_SPLIT_PARTS = 64, // workers at most
+    HDD_SPLIT_TILE = 2048, // rows of a tile at most
     HDD_EXCHANGE_COLUMNS = 32, // of one launch
     HDD_TEXT_BLOCK_SHIFT = 16 // rows of a block of strings
 };
@@ -553,7 +553,8 @@ struct hdd_sent_text_args {
 struct hdd_exchange_column {
     hdd_u64 to, bits; // values of `width` bytes; bitmap of rows that are not NULL, zeros at first, 0: none
     hdd_u64 sums; // not 0: strings, of which these rows begin at sums[i] - origin + base, and the last one ends
-    hdd_u64 origin, base, bases; // bases: where each block of 65,536 rows of the table begins; `to` are ends from there on
+    hdd_u64 origin, base,
+        bases; // bases: where each block of 65,536 rows of the table begins; `to` are ends from there on
     hdd_u32 offset, phys, width;
     hdd_i32 valid; // offset of the validity byte, -1: never NULL
 };

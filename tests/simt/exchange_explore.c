@@ -498,7 +498,8 @@ static void test_orders(int slots, int parts)
     record_exchanges(parts, 0, 0);
     int all = waits;
     enum fault fault = explore(slots);
-    printf("%d slots, %s: %llu states, %d waits\n", slots, parts ? "shuffled" : "gathered", (unsigned long long)nseen, all);
+    printf("%d slots, %s: %llu states, %d waits\n", slots, parts ? "shuffled" : "gathered", (unsigned long long)nseen,
+           all);
     CHECK(fault == NONE, "fault %d", (int)fault);
     int failures = 0, missed = 0;
     for (int fail = 1; record_exchanges(parts, fail, 0); fail++, failures++)
