@@ -147,8 +147,9 @@ struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct 
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* These rows become the table's: of a new version if they have another shape. Addresses are the caller's. */
 int api_spread_use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err);
-/* Rows of the fragment go from GPU to GPU. */
-bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f);
+/* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU. */
+bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct heddle_statement *s);
 /* Executes such a fragment's part; what becomes of its rows in a table. */
 int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err);
 int api_spread_receive(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);

@@ -1,5 +1,6 @@
 /* An execution on several GPUs, or over several segments: threads of the host go through the fragments in their order, each
  * with its workers in turn, and wait for what others put into those that they read. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +78,22 @@ static bool is_there(const struct api_spread *p, const struct api_spread_fragmen
     return f->exchange == API_EXCHANGE_KEEP ? f->part[w].done : f->ended == api_spread_runs(f, p->workers);
 }
 
-/* False: the execution stops. */
+/* False: the execution stops. Parts mostly take less time than it takes to wake a thread: who waits looks again and again at
+ * first, and lets others have the core in between. */
 static bool wait_for(struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
+    static const double look_ms = 0.3;
+    double until = api_now_ms() + look_ms;
     pthread_mutex_lock(&p->lock);
-    while (!p->stopped && !is_there(p, f, w))
-        pthread_cond_wait(&p->changed, &p->lock);
+    while (!p->stopped && !is_there(p, f, w)) {
+        if (p->of->backend->side != PL_GPU || api_now_ms() > until) {
+            pthread_cond_wait(&p->changed, &p->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&p->lock);
+        sched_yield();
+        pthread_mutex_lock(&p->lock);
+    }
     bool there = !p->stopped;
     pthread_mutex_unlock(&p->lock);
     return there;
@@ -182,6 +193,10 @@ static int execute_to_host(struct api_spread *p, struct api_spread_fragment *f, 
 static int execute(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
+    bool direct = api_spread_is_direct(p, f, part->statement);
+    pthread_mutex_lock(&p->lock);
+    f->direct = direct; /* on all workers alike */
+    pthread_mutex_unlock(&p->lock);
     part->start_ms = api_now_ms() - p->began_ms;
     HD_TRY(f->direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
     part->end_ms = api_now_ms() - p->began_ms;
@@ -306,7 +321,6 @@ static void begin(struct api_spread *p)
     p->host_bytes = 0;
     for (int i = 0; i < p->nfragments; i++) {
         p->fragments[i].ended = 0;
-        p->fragments[i].direct = api_spread_is_direct(p, &p->fragments[i]);
         for (int w = 0; w < p->workers; w++) {
             struct api_spread_part *part = &p->fragments[i].part[w];
             part->done = false;
