@@ -22,6 +22,8 @@
  *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
  *                  (kernels: templates/finish)
  *   gpu_exchange.c states between devices
+ *   gpu_sent.c     rows of a result that other devices read (gpu_sent_text.c: their strings)
+ *   gpu_receive.c  such rows as columns of a table
  *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
  *   gpu_result.c   the rows of the result state as host rows
  */
