@@ -35,9 +35,9 @@
 #              joins, groups and sorts of 64 million rows,
 #              with the time of every kernel (GPU_PARTS: other numbers of bits for parts), and of 2^30 rows
 #   operators  single operators at SF 10: windows, grouping sets, set operations, first rows; rows of the CPU
-#   sql        the 99 queries of TPC-DS from SQL at SF 10 (GPU_TPCDS: another), rows of the CPU, times beside the CPU's; it needs
+#   sql [SUITE]  the 99 queries of TPC-DS from SQL at SF 10 (GPU_TPCDS: another), rows of the CPU, times beside the CPU's; it needs
 #              the Python packages duckdb and duckdb-extension-tpcds, and GPU_PLANS, a folder that tests/substrait/plans.py
-#              wrote, or datafusion
+#              wrote, or datafusion. SUITE tpch or jcch: at SF 10 beside the plans by hand
 #   device     results that stay on the GPU and tables that are there already, with CuPy or PyTorch, whichever Python has
 #              (GPU_LIBRARY: libheddle.so, default: build/release/api/libheddle.so)
 #   graphs     patterns of random graphs: triangles of 10 M vertices and 200 M edges (7 GB of disk), all of a small one
@@ -324,6 +324,13 @@ stage_operators() {
 }
 
 stage_sql() {
+    local suite=${1:-tpcds}
+    if [ "$suite" != tpcds ]; then
+        local hand=${GPU_PLANS:-$data/$suite-plans}
+        [ -e "$hand/q22.pb" ] || python3 tests/substrait/plans.py --suite "$suite" --db "$(database "$suite" 10)" --sf 10 --out "$hand"
+        step "sql-$suite-sf10" python3 tests/gpu/by_hand.py --heddle "$heddle" --suite "$suite" --db "$(database "$suite" 10)" --plans "$hand"
+        return
+    fi
     local sf=${GPU_TPCDS:-10} plans=${GPU_PLANS:-$data/tpcds-plans}
     local db=$data/tpcds-sf$sf
     [ -e "$db/catalog.json" ] || TMPDIR=$data python3 tpcds/make.py --sf "$sf" --out "$db" --heddle "$heddle"
