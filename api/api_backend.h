@@ -14,6 +14,9 @@ struct api_stage {
 struct rt_fragment_options;
 struct rt_fragment_rows;
 struct rt_gpu_columns;
+struct rt_gpu_received_column;
+struct rt_gpu_send;
+struct rt_gpu_sent;
 struct rt_device_memory;
 
 /* Where an execution's rows go: the one that is not NULL. */
@@ -22,6 +25,17 @@ struct api_output {
     struct rt_fragment_rows **rows; /* on the host, as columns for other fragments, which `how` says how to make */
     const struct rt_fragment_options *how;
     struct rt_gpu_columns **columns; /* on the device, of a backend that has one */
+    const struct rt_gpu_send *send; /* likewise, as rows that other devices read */
+};
+
+/* Rows that go from GPU to GPU; see runtime/gpu/gpu_sent.h. */
+struct api_exchange_ops {
+    /* As columns on the context's device `slot`. */
+    int (*receive)(struct heddle_statement *s, int slot, struct rt_gpu_sent *const *from, int n, int part,
+                   struct rt_gpu_received_column *column, int ncolumns, struct rt_gpu_columns **out,
+                   struct hd_err *err);
+    void (*give_back)(struct rt_gpu_sent *s);
+    void (*free)(struct rt_gpu_sent *s);
 };
 
 /* Of a backend that has to be opened. */
@@ -83,9 +97,7 @@ struct api_backend {
     bool (*lost)(struct api_engine *e, int slot);
     /* Bytes of device memory that a context's device has for tables and states; 0: not known, as it is not open. */
     uint64_t (*room)(const heddle_context *c, struct api_engine *e, int slot);
-    /* Results on devices as one on the context's device `slot` (runtime/gpu/gpu_columns.h); what it made goes. */
-    int (*gather)(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
-                  struct rt_gpu_columns **out, struct hd_err *err);
+    const struct api_exchange_ops *exchange; /* NULL: it has no devices */
     void (*free_columns)(struct rt_gpu_columns *c);
     /* Waits for the event of whoever made an array of the device. NULL: it has no events. */
     int (*wait)(heddle_context *c, void *event, struct hd_err *err);

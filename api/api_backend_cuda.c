@@ -8,7 +8,7 @@
 #include "planner/residence.h"
 #include "runtime/exec/fragment_rows.h"
 #include "runtime/exec/rows_out.h"
-#include "runtime/gpu/gpu_columns.h"
+#include "runtime/gpu/gpu_sent.h"
 #include "runtime/gpu/gpu_warm.h"
 
 /* ---- what of tables is resident ---------------------------------------------------------- */
@@ -77,13 +77,16 @@ static uint64_t room(const heddle_context *c, struct api_engine *e, int slot)
     return open ? rt_gpu_room(e->gpus[slot].gpu) : limit;
 }
 
-static int gather(struct heddle_statement *s, int slot, struct rt_gpu_columns *const *parts, int n, const int *width,
-                  struct rt_gpu_columns **out, struct hd_err *err)
+static int receive(struct heddle_statement *s, int slot, struct rt_gpu_sent *const *from, int n, int part,
+                   struct rt_gpu_received_column *column, int ncolumns, struct rt_gpu_columns **out, struct hd_err *err)
 {
     struct rt_gpu *gpu;
     HD_TRY(api_gpu_get(s->db->context, s->engine, slot, &gpu, err));
-    return rt_gpu_columns_gather(gpu, parts, n, width, &s->cancel.flag, out, err);
+    return rt_gpu_receive(gpu, from, n, part, column, ncolumns, &s->cancel.flag, out, err);
 }
+
+static const struct api_exchange_ops exchange = {
+    .receive = receive, .give_back = rt_gpu_sent_give_back, .free = rt_gpu_sent_free};
 
 static int emit(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err)
 {
@@ -195,6 +198,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     struct rt_gpu_rows rows;
     struct taker to = {.spec = p->pl->spec};
     struct rt_gpu_run_options o = {.columns = out ? out->columns : NULL,
+                                   .send = out ? out->send : NULL,
                                    .peers = c->peers,
                                    .profile = c->counts,
                                    .timeline = s->profile,
@@ -223,7 +227,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
     if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
         api_background_warm(s->engine->background, s->backend->late);
-    e->rows = out && out->columns ? (*out->columns)->n : rows.n;
+    e->rows = out && out->columns ? (*out->columns)->n : out && out->send ? (*out->send->out)->n : rows.n;
     e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
     if (out && out->rows)
         *out->rows = to.rows;
@@ -540,7 +544,7 @@ const struct api_backend api_backend_cuda = {
     .devices = count,
     .lost = lost,
     .room = room,
-    .gather = gather,
+    .exchange = &exchange,
     .free_columns = rt_gpu_columns_free,
     .wait = api_gpu_wait,
     .warm = api_gpu_warm,

@@ -9,6 +9,7 @@
  *   api_spread_run.c     an execution: a thread for each GPU, on a CPU one
  *   api_spread_device.c  a result that stays on the GPU
  *   api_spread_table.c   results of fragments as tables that others read
+ *   api_spread_direct.c  those that go from GPU to GPU
  *   api_spread_report.c  what explain and the report tell
  */
 #ifndef HEDDLE_API_SPREAD_H
@@ -78,7 +79,9 @@ struct api_spread_part {
     unsigned version; /* of the tables that it was prepared over, together */
     struct ArrowArrayStream out; /* the rows: RESULT; */
     struct rt_fragment_rows *rows; /* on the host, of a shuffle for each worker; */
-    struct rt_gpu_columns *columns; /* where the fragment leaves them on the GPU */
+    struct rt_gpu_columns *columns; /* RESULT, where it stays on the GPU; */
+    struct rt_gpu_sent *sent; /* where the fragment leaves them on the GPU for others, */
+    int taken; /* and tables that have theirs of these */
     bool done;
     double start_ms, end_ms; /* since the execution began */
 };
@@ -98,9 +101,12 @@ struct api_spread_fragment {
     int ninputs;
     struct api_spread_input *inputs;
     double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
+    bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
-    struct api_spread_table *table; /* [workers] KEEP, SHUFFLE: of each worker; else the first is for all */
+    struct api_spread_table
+        *table; /* [workers] KEEP, SHUFFLE: of each worker; BROADCAST, direct: of each GPU; else the first
+                                       is for all */
     int ended; /* parts */
     int last_reader; /* the last fragment that reads the rows */
 };
@@ -151,13 +157,21 @@ int api_spread_runs(const struct api_spread_fragment *f, int workers); /* so man
 /* Of the engine's GPUs the one that worker w is on. */
 int api_spread_slot(const struct api_spread *p, int w);
 /* Which of the fragment's tables worker w reads. */
-struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w);
-/* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU: one reads them, or each its own, and all
- * columns are numbers. */
+int api_spread_table_number(const struct api_spread *p, const struct api_spread_fragment *f, int w);
+struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct api_spread_fragment *f, int w);
+/* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker
+ * `table`, where rows go from GPU to GPU; else on all that the exchange says. */
+int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
+/* These rows become the table's: of a new version if they have another shape. Addresses are the caller's. */
+int api_spread_use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err);
+/* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU. */
 bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
                           const struct heddle_statement *s);
-/* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker w. */
-int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
+/* Executes such a fragment's part; what becomes of its rows in a table. */
+int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err);
+int api_spread_receive(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
+/* Memory of rows on a thread's GPU that all readers have asked for serves others. */
+void api_spread_give_back(struct api_spread *p, int lane);
 /* The rows go; GPUs need not keep them. */
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);

@@ -48,8 +48,9 @@ static void add_fragment(struct hd_strbuf *b, const struct api_spread *p, int i)
     uint64_t bytes = 0;
     for (int w = 0; w < api_spread_runs(f, p->workers); w++)
         bytes += f->part[w].statement->timed.bytes;
-    hd_strbuf_addf(b, "%s{\"id\":%d,\"exchange\":\"%s\",\"estimated_bytes\":%.0f,\"bytes\":%llu,\"parts\":[",
-                   i ? "," : "", i, exchanges[f->exchange], f->bytes, (unsigned long long)bytes);
+    hd_strbuf_addf(
+        b, "%s{\"id\":%d,\"exchange\":\"%s\",\"direct\":%s,\"estimated_bytes\":%.0f,\"bytes\":%llu,\"parts\":[",
+        i ? "," : "", i, exchanges[f->exchange], f->direct ? "true" : "false", f->bytes, (unsigned long long)bytes);
     for (int w = 0; w < api_spread_runs(f, p->workers); w++)
         add_part(b, p, f, w);
     hd_strbuf_adds(b, "]}");

@@ -1,5 +1,6 @@
 /* An execution on several GPUs, or over several segments: threads of the host go through the fragments in their order, each
  * with its workers in turn, and wait for what others put into those that they read. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,26 +78,44 @@ static bool is_there(const struct api_spread *p, const struct api_spread_fragmen
     return f->exchange == API_EXCHANGE_KEEP ? f->part[w].done : f->ended == api_spread_runs(f, p->workers);
 }
 
-/* False: the execution stops. */
+/* False: the execution stops. Parts mostly take less time than it takes to wake a thread: who waits looks again and again at
+ * first, and lets others have the core in between. */
 static bool wait_for(struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
+    static const double look_ms = 0.3;
+    double until = api_now_ms() + look_ms;
     pthread_mutex_lock(&p->lock);
-    while (!p->stopped && !is_there(p, f, w))
-        pthread_cond_wait(&p->changed, &p->lock);
+    while (!p->stopped && !is_there(p, f, w)) {
+        if (p->of->backend->side != PL_GPU || api_now_ms() > until) {
+            pthread_cond_wait(&p->changed, &p->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&p->lock);
+        sched_yield();
+        pthread_mutex_lock(&p->lock);
+    }
     bool there = !p->stopped;
     pthread_mutex_unlock(&p->lock);
     return there;
 }
 
-/* Of a shuffle each worker makes its own table; others are made where the last part ends. */
+/* Of a shuffle each worker makes its own table, and of rows that go from GPU to GPU; others are made where the last part
+ * ends. */
+static bool is_own(const struct api_spread_fragment *from)
+{
+    return from->direct || from->exchange == API_EXCHANGE_SHUFFLE;
+}
+
 static int wait_for_inputs(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     for (int i = 0; i < f->ninputs; i++) {
         struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
         if (!wait_for(p, from, w))
             return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-        if (from->exchange == API_EXCHANGE_SHUFFLE && !from->table[w].rows)
-            HD_TRY(api_spread_table_fill(p, from, w, err));
+        int number = api_spread_table_number(p, from, w);
+        const struct api_spread_table *t = &from->table[number];
+        if (is_own(from) && !t->rows && !t->columns)
+            HD_TRY(api_spread_table_fill(p, from, number, err));
     }
     return 0;
 }
@@ -105,7 +124,7 @@ static unsigned version_of(const struct api_spread *p, const struct api_spread_f
 {
     unsigned version = 0;
     for (int i = 0; i < f->ninputs; i++)
-        version += api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->version;
+        version += api_spread_table_of(p, &p->fragments[f->inputs[i].fragment], w)->version;
     return version;
 }
 
@@ -114,7 +133,7 @@ static struct api_snapshot *tables_of(const struct api_spread *p, const struct a
     struct api_table **more = hd_try_calloc((size_t)f->ninputs + 1, sizeof(struct api_table *));
     struct api_snapshot *from = p->of->tables, *s = NULL;
     for (int i = 0; i < f->ninputs && more; i++)
-        more[i] = api_spread_table_of(&p->fragments[f->inputs[i].fragment], w)->owner;
+        more[i] = api_spread_table_of(p, &p->fragments[f->inputs[i].fragment], w)->owner;
     if (p->segments)
         from = api_snapshot_segment(from, w);
     if (more && from)
@@ -160,7 +179,7 @@ static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, s
     return 0;
 }
 
-static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+static int execute_to_host(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
     struct rt_fragment_options how = api_spread_how(p, f, part->statement);
@@ -169,10 +188,18 @@ static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int
         out = (struct api_output){.columns = &part->columns};
     else if (f->exchange == API_EXCHANGE_RESULT)
         out = (struct api_output){.stream = &part->out};
-    else if (p->of->backend->gather && api_spread_is_direct(p, f, part->statement))
-        out = (struct api_output){.columns = &part->columns};
+    return api_statement_execute(part->statement, &out, err);
+}
+
+static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
+{
+    struct api_spread_part *part = &f->part[w];
+    bool direct = api_spread_is_direct(p, f, part->statement);
+    pthread_mutex_lock(&p->lock);
+    f->direct = direct; /* on all workers alike */
+    pthread_mutex_unlock(&p->lock);
     part->start_ms = api_now_ms() - p->began_ms;
-    HD_TRY(api_statement_execute(part->statement, &out, err));
+    HD_TRY(f->direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
     part->end_ms = api_now_ms() - p->began_ms;
     return 0;
 }
@@ -183,7 +210,7 @@ static void empty_inputs(struct api_spread *p, const struct api_spread_fragment 
     for (int i = 0; i < f->ninputs; i++) {
         struct api_spread_fragment *from = &p->fragments[f->inputs[i].fragment];
         bool own = from->exchange == API_EXCHANGE_KEEP || from->exchange == API_EXCHANGE_SHUFFLE;
-        if ((own || last) && from->last_reader == (int)(f - p->fragments))
+        if (!from->direct && (own || last) && from->last_reader == (int)(f - p->fragments))
             api_spread_table_empty(p, &from->table[own ? w : 0]);
     }
 }
@@ -191,10 +218,10 @@ static void empty_inputs(struct api_spread *p, const struct api_spread_fragment 
 /* The rows are there for others. Who is last makes the table of all. */
 static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
-    bool kept = f->exchange == API_EXCHANGE_KEEP;
+    bool kept = f->exchange == API_EXCHANGE_KEEP, here = !is_own(f);
     pthread_mutex_lock(&p->lock);
     bool last = f->ended + 1 == api_spread_runs(f, p->workers);
-    bool fills = kept || (last && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_BROADCAST));
+    bool fills = here && (kept || (last && f->exchange != API_EXCHANGE_RESULT));
     f->ended += !last;
     pthread_mutex_unlock(&p->lock);
     empty_inputs(p, f, w, last);
@@ -211,7 +238,9 @@ static int hand_over(struct api_spread *p, struct api_spread_fragment *f, int w,
 
 static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
-    HD_TRY(wait_for_inputs(p, f, w, err));
+    if (wait_for_inputs(p, f, w, err) != 0)
+        return blame(p, f->every, w, err);
+    api_spread_give_back(p, w % p->lanes);
     HD_TRY(prepare(p, f, w, err));
     if (execute_part(p, f, w, err) != 0)
         return f->on_cpu ? -1 : blame(p, f->every, w, err);
@@ -315,6 +344,9 @@ static void end(struct api_spread *p)
         for (int w = 0; w < p->workers; w++) {
             struct api_spread_fragment *f = &p->fragments[i];
             api_spread_table_empty(p, &f->table[w]);
+            if (f->part[w].sent)
+                p->of->backend->exchange->free(f->part[w].sent);
+            f->part[w].sent = NULL;
             if (f->part[w].columns)
                 p->of->backend->free_columns(f->part[w].columns);
             f->part[w].columns = NULL;

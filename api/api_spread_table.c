@@ -105,10 +105,21 @@ void api_spread_table_release(struct api_spread *p, struct api_spread_table *t)
     hd_arena_release(&t->arena);
 }
 
-struct api_spread_table *api_spread_table_of(struct api_spread_fragment *f, int w)
+int api_spread_table_number(const struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
-    bool own = f->exchange == API_EXCHANGE_KEEP || f->exchange == API_EXCHANGE_SHUFFLE;
-    return &f->table[own ? w : 0];
+    switch (f->exchange) {
+    case API_EXCHANGE_KEEP:
+    case API_EXCHANGE_SHUFFLE: return w;
+    case API_EXCHANGE_BROADCAST: return f->direct ? w % p->lanes : 0; /* on each GPU one */
+    case API_EXCHANGE_GATHER:
+    case API_EXCHANGE_RESULT: break;
+    }
+    return 0;
+}
+
+struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct api_spread_fragment *f, int w)
+{
+    return &f->table[api_spread_table_number(p, f, w)];
 }
 
 static bool same_facts(const struct fe_facts *a, const struct fe_facts *b)
@@ -178,7 +189,7 @@ static uint64_t bytes_of(const struct fe_table *t)
     return bytes;
 }
 
-static int use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+int api_spread_use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
 {
     if (!t->table || !same_shape(t->table, from))
         HD_TRY(renew(t, from, err));
@@ -216,7 +227,7 @@ static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int
     int rc = rt_fragment_table_new(f->name, from, n, how.readers > 1 ? table : 0, &how, &rows, err);
     free(from);
     HD_TRY(rc);
-    if (use_rows(t, rt_fragment_table_get(rows), err) != 0) {
+    if (api_spread_use_rows(t, rt_fragment_table_get(rows), err) != 0) {
         rt_fragment_table_free(rows);
         return -1;
     }
@@ -227,110 +238,7 @@ static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int
     return 0;
 }
 
-/* ---- from GPU to GPU ---------------------------------------------------------------------------- */
-
-/* Bytes of a value; 0: columns of the type have bits, strings, or another form than tables. */
-static int width_of(struct hd_type t)
-{
-    switch ((enum hd_type_kind)t.kind) {
-    case HD_INT32:
-    case HD_DATE:
-    case HD_FLOAT32: return 4;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL: return 16;
-    case HD_INTERVAL:
-    case HD_BOOL:
-    case HD_STRING:
-    case HD_BINARY:
-    case HD_TYPE_COUNT: break;
-    }
-    return 0;
-}
-
-bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
-                          const struct heddle_statement *s)
-{
-    const struct fe_node *root = s->plan->root;
-    bool direct = p->passes == 1 && (f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP);
-    for (int i = 0; i < root->ncols; i++)
-        direct &= width_of(root->cols[i].type) > 0;
-    return direct;
-}
-
-static enum fe_storage storage_of(struct hd_type t)
-{
-    if (t.kind == HD_FLOAT32)
-        return FE_STORE_F32;
-    return t.kind == HD_FLOAT64 ? FE_STORE_F64 : FE_STORE_INT;
-}
-
-static void describe_column(struct fe_table_column *to, const struct fe_column *c, const struct rt_gpu_column *from)
-{
-    *to = (struct fe_table_column){.name = c->name,
-                                   .type = c->type,
-                                   .nullable = from->valid != 0,
-                                   .storage = storage_of(c->type),
-                                   .width = width_of(c->type),
-                                   .factor = 1,
-                                   .facts = {.nulls = from->nulls, .distinct = -1, .max_mult = -1}};
-    to->at.data = (const void *)(uintptr_t)from->values;
-    to->at.validity = (const void *)(uintptr_t)from->valid;
-}
-
-static int describe(struct hd_arena *a, const char *name, const struct fe_node *root, const struct rt_gpu_columns *c,
-                    int device, struct fe_table *out)
-{
-    *out = (struct fe_table){.name = name,
-                             .id = rt_table_next_id(),
-                             .rows = (int64_t)c->n,
-                             .device = device + 1,
-                             .ncols = c->ncolumns,
-                             .cols = HD_NEWN(a, struct fe_table_column, c->ncolumns + 1)};
-    for (int i = 0; i < c->ncolumns; i++)
-        describe_column(&out->cols[i], &root->cols[i], &c->column[i]);
-    return 0;
-}
-
-static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
-{
-    int rc, device = p->of->db->context->devices[api_spread_slot(p, table)];
-    struct hd_arena a;
-    struct fe_table from;
-    struct api_spread_table *t = &f->table[table];
-    hd_arena_init(&a);
-    HD_GUARDED(rc, NULL, err, describe(&a, f->name, f->part[table].statement->plan->root, t->columns, device, &from));
-    if (rc == 0)
-        rc = use_rows(t, &from, err);
-    hd_arena_release(&a);
-    return rc;
-}
-
-/* Table number k is read on worker k. */
-static int fill_on_gpu(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
-{
-    struct heddle_statement *s = f->part[table].statement;
-    struct rt_gpu_columns **parts = hd_try_calloc((size_t)p->workers, sizeof *parts);
-    int n = 0, rc, *width = hd_try_calloc((size_t)s->plan->root->ncols + 1, sizeof *width);
-    if (!width || !parts) {
-        free(parts);
-        free(width);
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    }
-    for (int i = 0; i < s->plan->root->ncols; i++)
-        width[i] = width_of(s->plan->root->cols[i].type);
-    for (int w = 0; w < api_spread_runs(f, p->workers); w++)
-        if (f->exchange == API_EXCHANGE_GATHER || w == table)
-            parts[n++] = f->part[w].columns;
-    rc = s->backend->gather(s, api_spread_slot(p, table), parts, n, width, &f->table[table].columns, err);
-    free(parts);
-    free(width);
-    return rc == 0 ? use_columns(p, f, table, err) : -1;
-}
-
-/* ---- both -------------------------------------------------------------------------------------- */
+/* ---- how many ---------------------------------------------------------------------------------- */
 
 /* For tests a smaller number. */
 static uint64_t most_rows(void)
@@ -359,6 +267,5 @@ static int check_rows(const struct api_spread *p, const struct api_spread_fragme
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err)
 {
     HD_TRY(check_rows(p, f, err));
-    int some = f->exchange == API_EXCHANGE_KEEP ? table : 0;
-    return f->part[some].columns ? fill_on_gpu(p, f, table, err) : fill_on_host(p, f, table, err);
+    return f->direct ? api_spread_receive(p, f, table, err) : fill_on_host(p, f, table, err);
 }

@@ -98,11 +98,13 @@ struct rt_gpu_peer {
 };
 
 struct rt_gpu_columns; /* gpu_columns.h */
+struct rt_gpu_send; /* gpu_sent.h */
 struct rt_gpu_run_options {
     struct rt_gpu_columns **columns; /* not NULL: the result becomes columns on the device, and no rows */
     /* Not NULL: is given the rows piece by piece, in page-locked memory that is used again, and none are left. */
     int (*take)(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err);
     void *taker;
+    const struct rt_gpu_send *send; /* not NULL: likewise, rows for other devices */
     const struct rt_gpu_peer *peers; /* devices 1, 2, ... of the schedule: as many as it names. Executions list
                                         devices in one order */
     bool profile; /* the code counts rows and what warps do */

@@ -23,11 +23,6 @@ struct rt_gpu_columns {
 
 /* Without memory yet: up to four pieces a column. NULL: there is none on the heap. */
 struct rt_gpu_columns *rt_gpu_columns_new(struct rt_gpu *g, int n, uint64_t rows);
-/* The rows of n results, on any devices of one kind, one behind the other on g; width: bytes of a value of each column, none
- * of which has bits or strings. Zeros follow up to a multiple of HDD_LANE_ROWS rows. The parts stay the caller's. EXEC if a
- * device that has one was lost since; RESOURCE; CANCELLED once stop is set. */
-int rt_gpu_columns_gather(struct rt_gpu *g, struct rt_gpu_columns *const *parts, int n, const int *width,
-                          const struct hd_stop *stop, struct rt_gpu_columns **out, struct hd_err *err);
 /* Any thread, while the GPU is open; NULL is fine. */
 void rt_gpu_columns_free(struct rt_gpu_columns *c);
 

@@ -281,6 +281,8 @@ static int run_all(struct team *t, struct rt_gpu_rows *out, struct hd_err *err)
 {
     int result = t->spec->result_state;
     HD_TRY(run_actions(t, err));
+    if (t->x[0].o->send)
+        return blame(&t->x[0], t->spec->states[result].path, err, rt_gpu_rows_to_sent(&t->x[0], t->x[0].o->send, err));
     if (t->x[0].o->columns)
         return blame(&t->x[0], t->spec->states[result].path, err,
                      rt_gpu_rows_to_columns(&t->x[0], t->x[0].o->columns, err));

@@ -19,7 +19,8 @@ enum {
 
 static bool is_next(const struct rt_gpu_exec *x, int state)
 {
-    return x->few.last && state == x->spec->result_state && !x->o->columns && rt_gpu_outcomes_have_few(x);
+    bool to_host = !x->o->columns && !x->o->send;
+    return x->few.last && state == x->spec->result_state && to_host && rt_gpu_outcomes_have_few(x);
 }
 
 static uint64_t compared_rows(const struct rt_state *s)

@@ -142,12 +142,16 @@ const char *rt_gpu_library_name(int library)
     return library_names[library];
 }
 
-/* Libraries come first: pipelines are linked with them. No state asks for the columns of a result on a device. */
+/* Libraries come first: pipelines are linked with them. No state asks for the columns of a result on a device, or of those
+ * that come from another one. */
 const char *rt_gpu_warm_name(int i)
 {
+    static const char *const more[] = {"finish_columns", "finish_exchange"};
+    _Static_assert(RT_NLIBRARIES + RT_FIXED_MAX + HD_COUNT(more) == RT_WARM_MAX, "each has a number");
     if (i < RT_NLIBRARIES)
         return library_names[i];
-    return i < RT_NLIBRARIES + RT_FIXED_MAX ? fixed_names[i - RT_NLIBRARIES] : "finish_columns";
+    i -= RT_NLIBRARIES;
+    return i < RT_FIXED_MAX ? fixed_names[i] : more[i - RT_FIXED_MAX];
 }
 
 const char *rt_rows_module(const struct rt_state *s)

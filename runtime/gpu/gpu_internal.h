@@ -22,6 +22,8 @@
  *   gpu_state.c    a state's life: init, retry, finish, free; gpu_state.h lists the files that it stands on
  *                  (kernels: templates/finish)
  *   gpu_exchange.c states between devices
+ *   gpu_sent.c     rows of a result that other devices read (gpu_sent_text.c: their strings)
+ *   gpu_receive.c  such rows as columns of a table
  *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
  *   gpu_result.c   the rows of the result state as host rows
  */
@@ -374,15 +376,15 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 33 };
+enum { RT_FIXED_MAX = 34 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
                          const char *names[RT_FIXED_MAX]);
-/* All of these, one that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
-enum { RT_WARM_MAX = RT_FIXED_MAX + 1 + RT_NLIBRARIES };
+/* All of these, two that no state asks for, and the libraries: 0 .. RT_WARM_MAX - 1, by how soon a query will ask. */
+enum { RT_WARM_MAX = RT_FIXED_MAX + 2 + RT_NLIBRARIES };
 const char *rt_gpu_warm_name(int i);
 const char *rt_gpu_library_name(int library); /* enum rt_library */
 /* templates/finish/<module>.cu, templates/<library>.cu */
@@ -398,5 +400,7 @@ int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, un
 int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, struct hd_arena *a, uint64_t *nrows, struct hd_err *err);
 /* gpu_columns.c: those of the result's state as columns, which stay on the device. */
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err);
+/* gpu_sent.c: likewise, as what other devices read. */
+int rt_gpu_rows_to_sent(struct rt_gpu_exec *x, const struct rt_gpu_send *how, struct hd_err *err);
 
 #endif

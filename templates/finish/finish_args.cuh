@@ -524,6 +524,56 @@ struct hdd_column_args {
     hdd_u32 width;
 };
 
+// ---- finish_exchange.cu --------------------------------------------------------------------
+
+enum {
+    HDD_SPLIT_PARTS = 64, // workers at most
+    HDD_SPLIT_TILE = 2048, // rows of a tile at most
+    HDD_EXCHANGE_COLUMNS = 32, // of one launch
+    HDD_TEXT_BLOCK_SHIFT = 16 // rows of a block of strings
+};
+
+// Rows of `stride` bytes, side by side by the worker whose number a field of theirs has.
+struct hdd_split_args {
+    hdd_u64 rows, n, to;
+    hdd_u64 counts; // 32 bits per worker and block: rows
+    hdd_u64 sums; // 64 bits: their exclusive sums, and the total behind
+    hdd_u64 firsts; // 64 bits per worker: its first row; n behind
+    hdd_u32 blocks, stride, offset, phys, parts;
+    hdd_u32 each; // rows of a block, whole tiles
+    hdd_u32 tile; // rows of a tile, a multiple of HDD_FINISH_THREADS
+};
+
+// Strings of a field of rows, one behind the other.
+struct hdd_sent_text_args {
+    hdd_u64 rows, n;
+    hdd_u64 dict_offsets, dict_bytes; // of codes; 0: strings lie in the rows
+    hdd_u64 lengths, sums; // 32 bits per row; 64 bits per row: where its string begins, and the total behind
+    hdd_u64 longest; // 32 bits, 0 at first: bytes of the longest string
+    hdd_u64 bytes;
+    hdd_u64 at; // 64 bits per worker: where the strings of its first row begin; the total, the longest
+    hdd_u32 blocks, stride, offset, phys, parts;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+    hdd_u64 first[HDD_SPLIT_PARTS + 1]; // row of each worker
+};
+
+// A field of rows as a column of a table.
+struct hdd_exchange_column {
+    hdd_u64 to, bits; // values of `width` bytes; bitmap of rows that are not NULL, zeros at first, 0: none
+    hdd_u64 sums; // not 0: strings, of which these rows begin at sums[i] - origin + base, and the last one ends
+    hdd_u64 origin, base,
+        bases; // bases: where each block of 65,536 rows of the table begins; `to` are ends from there on
+    hdd_u32 offset, phys, width;
+    hdd_i32 valid; // offset of the validity byte, -1: never NULL
+};
+
+// n rows of `stride` bytes that become those of a table from `first` on; zeros up to row `end`.
+struct hdd_exchange_args {
+    hdd_u64 rows, n, first, end;
+    hdd_u32 blocks, stride, ncolumns;
+    struct hdd_exchange_column column[HDD_EXCHANGE_COLUMNS];
+};
+
 // ---- finish_import.cu ----------------------------------------------------------------------
 
 // Where the strings of views lie.

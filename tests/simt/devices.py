@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Plans on several devices give the rows that they give on one.
 
-    devices.py --heddle BIN --db DB [--devices 2,4] [--repeat 2] [--params CLASS.json] PLAN...
+    devices.py --heddle BIN --db DB [--devices 2,4] [--repeat 2] [--params CLASS.json] [--direct] PLAN...
 
 HEDDLE_SPREAD=always spreads every plan that can be. The last of the repeated executions is compared, which runs what the
-first one has prepared. --params: values by query, for the plan of the same name.
+first one has prepared. --params: values by query, for the plan of the same name. --direct: all exchanges go from device to
+device.
 """
 import argparse
 import json
@@ -46,6 +47,8 @@ def check(args, plan, params):
             raise SystemExit(f"{plan} on {n} devices: {report['devices']}")
         if report["plan_ms"] and args.repeat > 1:
             raise SystemExit(f"{plan} on {n} devices: the last execution has planned for {report['plan_ms']} ms")
+        if args.direct and not all(f["direct"] for f in report["devices"]["fragments"][:-1]):
+            raise SystemExit(f"{plan} on {n} devices: rows went through the host: {report['devices']['fragments']}")
         fragments += len(report["devices"]["fragments"])
         sent += sum(f["bytes"] for f in report["devices"]["fragments"][:-1])
     return fragments, sent
@@ -58,6 +61,7 @@ def main():
     ap.add_argument("--devices", default="2,4", type=lambda text: [int(n) for n in text.split(",")])
     ap.add_argument("--repeat", type=int, default=2)
     ap.add_argument("--params")
+    ap.add_argument("--direct", action="store_true")
     ap.add_argument("plans", nargs="+")
     args = ap.parse_args()
     values = json.loads(pathlib.Path(args.params).read_text()) if args.params else {}

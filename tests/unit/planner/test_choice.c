@@ -225,7 +225,7 @@ static void several_gpus_must_gain(void **state)
     struct pl_devices_in in = {.work = {.gpu_ms = 40, .begun = 2}, .devices = 4, .fits = true, .fragments = 2};
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
     assert_non_null(strstr(why, "on one GPU"));
-    in.bytes = 20e6;
+    in.bytes = 4e9;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
     in.bytes = 0;
     in.work.gpu_ms = 0.5;
