@@ -116,16 +116,22 @@ static int bytes(struct literal *l)
     return keep(l, text);
 }
 
+/* DataFusion reads 1e3 as one digit of thousands. */
 static int decimal(struct literal *l)
 {
     int64_t p = HD_DEC_MAX, s = 0;
     hd_i128 v;
     char text[HD_TEXT_MAX];
     HD_TRY(fe_json_opt_int(l->v, "precision", 1, HD_DEC_MAX, &p));
-    HD_TRY(fe_json_opt_int(l->v, "scale", 0, HD_DEC_MAX, &s));
+    HD_TRY(fe_json_opt_int(l->v, "scale", -HD_DEC_MAX, HD_DEC_MAX, &s));
     hd_i128 end = hd_pow10(HD_DEC_MAX);
     if (!read_bytes16(l, sub_text(l->v, "value"), &v) || v >= end || v <= -end)
         return fe_json_fail(l->v, "expected a decimal's 16 bytes in base64, of at most %d digits", HD_DEC_MAX);
+    for (; s < 0; s++, p += p < HD_DEC_MAX) {
+        if (v >= end / 10 || v <= -end / 10)
+            return fe_json_fail(l->v, "expected a decimal of at most %d digits", HD_DEC_MAX);
+        v *= 10;
+    }
     l->type = hd_asprintf(l->t->arena, "decimal(%d,%d)", (int)HD_MAX(p, s), (int)s);
     return keep(l, hd_dec_text(v, (int)s, text));
 }

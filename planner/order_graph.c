@@ -318,8 +318,9 @@ static void try_sieve(const struct sieving *v, const struct order_plan *t, const
         int x = sieve_key(v->g, &v->g->classes[order_first(s)], t, &share);
         if (x < 0)
             continue;
-        double make = pl_cost_sieve(v->left) + (t->left ? t->cost + pl_cost_build(v->g->rates, 0, t->rows, 0)
-                                                        : pl_cost_build(v->g->rates, v->g->relations[x].scanned, t->rows, 0));
+        double make =
+            pl_cost_sieve(v->left) + (t->left ? t->cost + pl_cost_build(v->g->rates, 0, t->rows, 0)
+                                              : pl_cost_build(v->g->rates, v->g->relations[x].scanned, t->rows, 0));
         double with = v->fixed + make + cost_made(v->g, m, HD_MAX(1, v->left * share));
         if (with >= *cost)
             continue;

@@ -261,7 +261,9 @@ static void weigh(struct walk *w, const struct fe_table *t, int column, unsigned
     if (c->facts.known || !(has_range || uses & BY_DISTINCT) || (t->device && c->storage == FE_STORE_TEXT))
         return; /* a device's strings are not copied for that */
     unsigned gains = w->joins ? uses : uses & ~(unsigned)FILTERS; /* nothing depends on rows that are left */
+    static const double of_gpu = 0.001; /* of what a thread of a CPU gains, which rows on a device are not read by */
     double rows = (double)t->rows, limit = HD_MAX(gain_of(gains) * rows, pl_facts_spare(w->rows));
+    limit *= t->device ? of_gpu : 1;
     limit = w->always ? INFINITY : limit;
     const double copy = t->device ? pl_cost_fetched(rows * c->width) : 0;
     double cost = copy + pl_cost_facts(rows, has_range, c->width, counts);

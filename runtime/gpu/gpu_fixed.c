@@ -82,8 +82,8 @@ bool rt_result_may_be_few(const struct rt_spec *spec)
 }
 
 struct needs {
-    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string, running,
-        search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
+    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string,
+        running, search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 

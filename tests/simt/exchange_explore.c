@@ -24,7 +24,7 @@ enum {
     ROWS = 5,
     STRIDE = 16,
     STATES = 1 << 16,
-    NOT_NEEDED = 2 /* waits, where memory is used for the first time */
+    NOT_NEEDED = 4 /* waits, where memory is used for the first time */
 };
 
 /* ---- what is queued --------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "planner/cost.h"
 #include "planner/order_search.h"
 
 static struct hd_arena arena;
@@ -40,6 +41,7 @@ enum { RELATIONS = 24, EDGES = 128 };
 static struct order_graph *new_graph(int n)
 {
     struct order_graph *g = HD_NEW(&arena, struct order_graph);
+    g->rates = pl_rates(false);
     g->nrelations = n;
     g->relations = HD_NEWN(&arena, struct order_relation, RELATIONS);
     g->classes = HD_NEWN(&arena, struct order_class, EDGES);

@@ -98,8 +98,8 @@ const struct verify_plan verify_plans[PLANS] = {
     [ENDS] = {"{'op': 'scan', 'table': 'parent', 'filter': 'id > 3'}", 0, 0, 0},
     [ZONES] = {"{'op': 'scan', 'table': 'child', 'filter': 'oid > 6000'}", 0, 0, 0},
     [BOUNDED] = {"{'op': 'sort', 'keys': ['qty'], 'limit': 5, 'input': " SCAN_OF("child") "}", 0, 0, 0},
-    [ORDER] = {"{'op': 'project', 'exprs': ['c1'], 'input': {'op': 'sort', 'keys': ['c0'], 'input': " SCAN_OF(
-                   "many") "}}",
+    [ORDER] = {"{'op': 'project', 'exprs': [{'expr': {'op': 'neg', 'args': ['c1']}, 'as': 'x'}], 'input': {'op': "
+               "'sort', 'keys': ['c0'], 'input': " SCAN_OF("many") "}}",
                0, 2, 1},
     [FRAME] = {AGG("'note', 'grp', 'name'",
                    SUM("amount") ", {'fn': 'sum', 'arg': 'amount * amount + 7 * id', 'as': 'b'}, {'fn': 'max', 'arg': "
