@@ -62,7 +62,7 @@ struct api_backend {
     const char *name; /* in options and reports */
     enum pl_side side; /* CPU: pipelines run on the statement's host threads, which the planner counts */
     /* Decides what of tables is on the device, as far as it is known how much memory there is. NULL: all is where it is. */
-    void (*place)(const struct heddle_statement *s, struct api_program *p);
+    int (*place)(const struct heddle_statement *s, struct api_program *p, struct hd_err *err);
     /* Code of p->pl, into c. */
     int (*emit)(struct api_program *p, struct api_code *c, const struct cg_options *o, struct hd_err *err);
     /* Whether what `compile` made is there and good. */

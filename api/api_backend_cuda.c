@@ -27,33 +27,38 @@ static uint64_t chunk_rows(void)
     return text ? (uint64_t)HD_MAX(atoll(text), 0) : 0;
 }
 
-/* Once for a size of memory: in an execution nothing changes any more. */
-static void place_in(struct api_program *p, uint64_t memory)
+static int place_in(struct api_program *p, uint64_t memory)
 {
     struct pl_residence r = {.memory = (double)memory, .columns = column_bytes(), .chunk_rows = chunk_rows()};
     if (p->placed && p->placed_for == memory)
-        return;
+        return 0;
     pl_place_columns(p->pl, &r);
     p->placed = true;
     p->placed_for = memory;
+    return 0;
 }
 
-static void place(const struct heddle_statement *s, struct api_program *p)
+/* Once for a size of memory: in an execution nothing changes any more, nor behind it, where whoever reads the program has
+ * come by here. */
+static int place(struct api_program *p, uint64_t memory, const struct hd_stop *stop, struct hd_err *err)
+{
+    static pthread_mutex_t placing = PTHREAD_MUTEX_INITIALIZER;
+    int rc;
+    pthread_mutex_lock(&placing);
+    HD_GUARDED(rc, stop, err, place_in(p, memory));
+    pthread_mutex_unlock(&placing);
+    return rc;
+}
+
+/* For a limit, or for the memory of a GPU that is open. */
+static int place_for(const struct heddle_statement *s, struct api_program *p, struct hd_err *err)
 {
     const heddle_context *c = s->db->context;
     struct api_gpu_slot *slot = &s->engine->gpus[0];
     uint64_t limit = c->device_memory ? c->device_memory : c->memory_wanted;
     if (atomic_load(&slot->state) == API_GPU_OPEN)
         limit = rt_gpu_memory(slot->gpu);
-    if (limit || column_bytes() >= 0)
-        place_in(p, limit);
-}
-
-/* The same of a GPU that was opened since. */
-static int place_again(const struct heddle_statement *s)
-{
-    place(s, s->program);
-    return 0;
+    return limit || column_bytes() >= 0 ? place(p, limit, &s->cancel.flag, err) : 0;
 }
 
 /* ---- emit, compile, run ---------------------------------------------------------------- */
@@ -168,8 +173,7 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     double start = api_now_ms();
     HD_TRY(open_devices(s, c, err));
     t->open = api_now_ms() - start; /* not 0 for the first query of a context only */
-    int rc;
-    HD_GUARDED(rc, &s->cancel.flag, err, place_again(s));
+    int rc = place_for(s, s->program, err);
     if (rc == 0)
         rc = get_kernels(s, c, s->program->gpu, &c->gpu_code, t, err);
     for (int i = 0; i < peers_of(s->program, c) && rc == 0; i++)
@@ -445,20 +449,12 @@ static enum pl_code code_of(enum rt_cached where)
     HD_BUG("code %d", (int)where);
 }
 
-static int place_late(struct api_program *p, const struct rt_gpu *gpu)
-{
-    place_in(p, rt_gpu_memory(gpu));
-    return 0;
-}
-
 static bool look(struct api_engine *e, struct api_program *p, struct pl_choice_in *in, bool *fits)
 {
     struct rt_gpu_ready r;
     struct rt_gpu *gpu = e->gpus[0].gpu;
-    int rc;
     in->bandwidth = rt_gpu_device(gpu)->info.bandwidth;
-    HD_GUARDED(rc, NULL, NULL, place_late(p, gpu));
-    if (rc != 0 || !rt_gpu_look(gpu, p->pl->spec, p->plain.cuda.units, &r))
+    if (place(p, rt_gpu_memory(gpu), NULL, NULL) != 0 || !rt_gpu_look(gpu, p->pl->spec, p->plain.cuda.units, &r))
         return false;
     in->code[PL_GPU] = code_of(r.code);
     in->upload = (double)r.upload;
@@ -472,6 +468,7 @@ static int get_ready(struct api_program *p, int threads, const struct hd_stop *s
     struct rt_gpu *gpu = p->engine->gpus[0].gpu;
     struct rt_gpu_code *code;
     enum rt_cached how;
+    HD_TRY(place(p, rt_gpu_memory(gpu), stop, err));
     HD_TRY(rt_gpu_code_get(gpu, p->pl->spec, p->plain.cuda.units, p->engine->thread_pool, threads, stop, RT_CODE_AHEAD,
                            &code, &how, err));
     rt_gpu_code_release(gpu, code);
@@ -535,7 +532,7 @@ const struct api_backend api_backend_cuda = {
     .name = "cuda",
     .side = PL_GPU,
     .late = &late,
-    .place = place,
+    .place = place_for,
     .emit = emit,
     .compiled = compiled,
     .compile = compile,

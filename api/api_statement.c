@@ -582,7 +582,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
     HD_TRY(fe_plan_check_bound(s->plan, err));
     HD_TRY(pl_plan(&p->arena, s->plan, &po, &p->pl, err));
     if (p->backend->place)
-        p->backend->place(s, p);
+        HD_TRY(p->backend->place(s, p, err));
     p->state_bytes = pl_states_peak(p->pl);
     p->plan_ms = s->read_ms + api_now_ms() - start;
     s->read_ms = 0;

@@ -236,6 +236,8 @@ HDD_APART hdd_long_float hdd_wide_ratio(u128 a, i32 scale)
 HDD_CALLED f64 hdd_wide_to_f64(i128 v, i32 scale)
 {
     const i64 exact = (i64)1 << 53;
+    if (v == 0)
+        return 0;
     if (v >= -exact && v <= exact && scale <= 19)
         return (f64)(i64)v / (f64)(u64)hdd_pow10(scale);
     const hdd_long_float x = hdd_wide_ratio(hdd_magnitude(v), scale);
