@@ -10,27 +10,6 @@
 #include "runtime/gpu/gpu_sent.h"
 #include "runtime/store/store.h"
 
-/* Bytes of a value; of a string's end. */
-static int width_of(struct hd_type t)
-{
-    switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL: return 1;
-    case HD_INT32:
-    case HD_DATE:
-    case HD_FLOAT32:
-    case HD_STRING:
-    case HD_BINARY: return 4;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL:
-    case HD_INTERVAL: return 16;
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("type %d", (int)t.kind);
-}
-
 /* Where workers take turns on a GPU, what all of them send to each other has room on the host alone. */
 static bool has_room(const struct api_spread *p, const struct api_spread_fragment *f)
 {
@@ -144,7 +123,7 @@ static int columns_of(const struct api_spread_fragment *f, const struct fe_node 
     for (int i = 0; i < root->ncols; i++)
         if (!f->column || strcmp(root->cols[i].name, f->column) != 0)
             out[n++] = (struct rt_gpu_received_column){.from = i,
-                                                       .width = width_of(root->cols[i].type),
+                                                       .width = hd_type_width(root->cols[i].type),
                                                        .narrow = root->cols[i].type.kind == HD_DECIMAL,
                                                        .text = hd_type_is_text(root->cols[i].type)};
     return n;

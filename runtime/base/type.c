@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/interval.h"
+#include "runtime/base/util.h"
 
 static const char *const names[] = {
 #define T_TYPE(id, name, ps) name,
@@ -301,4 +302,24 @@ bool hd_int_parse(const char *s, size_t n, int64_t *out)
         return false;
     *out = (int64_t)v;
     return true;
+}
+
+int hd_type_width(struct hd_type t)
+{
+    switch ((enum hd_type_kind)t.kind) {
+    case HD_BOOL: return 1;
+    case HD_INT32:
+    case HD_DATE:
+    case HD_FLOAT32:
+    case HD_STRING:
+    case HD_BINARY: return 4;
+    case HD_INT64:
+    case HD_TIME:
+    case HD_TIMESTAMP:
+    case HD_FLOAT64: return 8;
+    case HD_DECIMAL:
+    case HD_INTERVAL: return 16;
+    case HD_TYPE_COUNT: break;
+    }
+    HD_BUG("type %d", (int)t.kind);
 }

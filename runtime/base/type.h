@@ -51,6 +51,8 @@ static inline bool hd_type_is_float(struct hd_type t)
 {
     return t.kind == HD_FLOAT32 || t.kind == HD_FLOAT64;
 }
+/* Bytes of a value in a column without a narrow form; of a text its end. */
+int hd_type_width(struct hd_type t);
 /* Strings of bytes: string, which is UTF-8, and binary. They are stored, moved and compared alike. */
 static inline bool hd_type_is_text(struct hd_type t)
 {

@@ -64,27 +64,6 @@ int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct 
 
 /* ---- columns ----------------------------------------------------------------------------------- */
 
-/* Bytes of a value in the columns of a table; of a text its end. */
-static int width_of(struct hd_type t)
-{
-    switch ((enum hd_type_kind)t.kind) {
-    case HD_BOOL: return 1;
-    case HD_INT32:
-    case HD_DATE:
-    case HD_FLOAT32:
-    case HD_STRING:
-    case HD_BINARY: return 4;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL:
-    case HD_INTERVAL: return 16;
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("result of type %d", t.kind);
-}
-
 static bool has_memory(const struct rt_fragment_rows *f)
 {
     return f && f->column && f->first && f->last;
@@ -108,7 +87,7 @@ int rt_fragment_rows_new(const struct rt_spec *spec, const struct rt_fragment_op
         struct rt_fragment_column *to = &f->column[f->ncolumns++];
         to->type = spec->result[c].type;
         to->nullable = spec->result[c].nullable;
-        to->width = width_of(to->type);
+        to->width = hd_type_width(to->type);
         to->text = hd_type_is_text(to->type);
         to->name = hd_fault(HD_FAULT_ALLOC) ? NULL : strdup(spec->result[c].name);
         if (to->name)

@@ -156,26 +156,6 @@ struct sink {
     uint32_t *rank;
 };
 
-static int generic_width(enum hd_type_kind k)
-{
-    switch (k) {
-    case HD_BOOL: return 1;
-    case HD_INT32:
-    case HD_DATE:
-    case HD_FLOAT32:
-    case HD_STRING:
-    case HD_BINARY: /* ends of texts */ return 4;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL:
-    case HD_INTERVAL: return 16;
-    case HD_TYPE_COUNT: break;
-    }
-    return 0;
-}
-
 void rt_memtable_choose_storage(struct rt_memtable *m, int c)
 {
     struct fe_table_column *col = &m->table.cols[c];
@@ -184,7 +164,7 @@ void rt_memtable_choose_storage(struct rt_memtable *m, int c)
     rt_arrow_column_type(m->schema.children[c], &type, &coded);
     col->base = 0;
     col->factor = 1;
-    col->width = generic_width((enum hd_type_kind)col->type.kind);
+    col->width = hd_type_width(col->type);
     col->facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
     if (hd_type_is_float(col->type))
         col->storage = col->type.kind == HD_FLOAT32 ? FE_STORE_F32 : FE_STORE_F64;
