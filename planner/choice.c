@@ -135,7 +135,7 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 /* ---- several GPUs ----------------------------------------------------------------------- */
 
 /* A fragment has launches and a result of its own, which threads wait for: on two H100, TPC-H at SF 100, 0.3 to 1.1 ms beside its
- * part of the work. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
+ * part of the work in most queries, 2.6 in Q21; chosen from that one run. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
 static const double fragment_ms = 0.9, exchange_bytes_of_ms = 40e6;
 
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)

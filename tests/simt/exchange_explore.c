@@ -24,7 +24,8 @@ enum {
     ROWS = 5,
     STRIDE = 16,
     STATES = 1 << 16,
-    NOT_NEEDED = 4 /* waits, where memory is used for the first time */
+    NOT_NEEDED =
+        4 /* waits whose absence no order shows: supposedly of memory in its first use, which nobody has checked for each */
 };
 
 /* ---- what is queued --------------------------------------------------------------------------- */
