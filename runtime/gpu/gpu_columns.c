@@ -36,26 +36,6 @@ static size_t bitmap_bytes(uint64_t rows)
     return hd_align_up((size_t)(rows + 7) / 8, ALIGN);
 }
 
-static hdd_u32 value_width(enum hd_type_kind k)
-{
-    switch (k) {
-    case HD_INT32:
-    case HD_DATE:
-    case HD_FLOAT32: return 4;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP:
-    case HD_FLOAT64: return 8;
-    case HD_DECIMAL:
-    case HD_INTERVAL: return 16;
-    case HD_BOOL:
-    case HD_STRING:
-    case HD_BINARY:
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("a column of type %d has values of another form", (int)k);
-}
-
 static int dictionary(struct maker *m, const struct rt_field *f, struct hd_err *err)
 {
     struct rt_arg a = {.kind = RT_ARG_DICT_OFFSETS, .table = f->dict_table, .column = f->dict_column};
@@ -106,7 +86,7 @@ static int make_values(struct maker *m, const struct rt_result_column *c, const 
         return make_strings(m, c->name, out, err);
     }
     bool bits = c->type.kind == HD_BOOL;
-    m->p.width = bits ? 0 : value_width((enum hd_type_kind)c->type.kind);
+    m->p.width = bits ? 0 : (hdd_u32)hd_type_width(c->type);
     HD_TRY(keep(m, bits ? bitmap_bytes(m->p.n) : (size_t)m->p.n * m->p.width, &out->values, err));
     m->p.to = out->values;
     bool intervals = c->type.kind == HD_INTERVAL;
