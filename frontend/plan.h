@@ -194,6 +194,7 @@ struct fe_window_said {
     const struct fe_expr *n; /* of ntile, nth_value; of lag and lead: their offset; or NULL */
     const struct fe_expr *other; /* the default of lag and lead, or NULL */
     const struct fe_expr *q; /* of quantiles, or NULL */
+    const struct fe_expr *separator; /* of string_agg, or NULL */
     bool ignore_nulls, framed, excludes, distinct;
     bool ranked; /* by ranks of its argument: quantiles, modes, functions of distinct values; or STRING_AGG */
     bool ties; /* its value depends on the order of rows that tie */

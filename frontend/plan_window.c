@@ -355,6 +355,7 @@ static int joined(struct fw_reading *x, const struct fe_json *v, const struct fw
     struct fe_agg g = {.fn = FE_AGG_STRING_AGG, .arg = arg, .path = fe_json_path(v)};
     HD_TRY(fe_agg_type(v, &g));
     HD_TRY(fe_read_text(x->r, v, "separator", ",", FE_CONSTANT_SEPARATOR, &g.separator));
+    x->w->said[x->w->nsaid - 1].separator = g.separator;
     struct fe_window_value joined = {.fn = g.fn, .arg = arg, .separator = g.separator};
     joined.of[0] = joined.of[1] = fw_add_kept(x, FE_KEPT_TEXT, arg);
     *out = fw_framed_value(x, f, joined);

@@ -1,6 +1,8 @@
 /* Windows for Substrait, as functions in a projection; the first rows of groups as rows whose number is low enough. */
 #include "frontend/substrait_produce.h"
 
+#include <string.h>
+
 /* ---- frames ------------------------------------------------------------------------------ */
 
 static struct cJSON *interval(struct sp *p, const struct fe_frame_end *e)
@@ -76,7 +78,7 @@ static int put_frame(struct sp *p, const struct fe_window_said *f, struct cJSON 
 
 static int put_arguments(struct sp *p, const struct fe_window_said *f, struct cJSON *call)
 {
-    const struct fe_expr *all[] = {f->arg, f->by, f->n, f->other, f->q}, *given[5];
+    const struct fe_expr *all[] = {f->arg, f->by, f->n, f->other, f->q, f->separator}, *given[6];
     struct cJSON *args = fe_make_list(p->arena), *x = NULL;
     int n = 0;
     for (size_t i = 0; i < HD_COUNT(all); i++)
@@ -90,10 +92,16 @@ static int put_arguments(struct sp *p, const struct fe_window_said *f, struct cJ
     return 0;
 }
 
-static int put_keys(struct sp *p, const struct fe_node *w, int nkeys, struct cJSON *call)
+/* What the partition and the order of a call are, keys of the sort below by their numbers, and the frame. */
+struct written {
+    int npartition, nkeys; /* the first are of the partition, those behind it of the order */
+    bool whole; /* the frame is the partition, whatever the plan says */
+};
+
+static int put_keys(struct sp *p, const struct fe_node *w, struct written as, struct cJSON *call)
 {
     struct cJSON *list = fe_make_list(p->arena), *x = NULL;
-    int n = w->u.sort.ngroup;
+    int n = as.npartition, nkeys = as.nkeys;
     for (int i = 0; i < n; i++) {
         HD_TRY(sp_expr(p, w->u.sort.keys[i].expr, 0, &x));
         fe_push(list, x);
@@ -121,17 +129,49 @@ static int finish_call(struct sp *p, const struct fe_column *c, const char *path
     return 0;
 }
 
-/* Where rows that tie make a difference the sorts tell them apart as Heddle does. */
+static bool opens(const struct fe_frame_end *e)
+{
+    return e->at == FE_FRAME_OPEN;
+}
+
+static bool opens_or_here(const struct fe_frame_end *e)
+{
+    return e->at == FE_FRAME_OPEN || e->at == FE_FRAME_HERE;
+}
+
+/* Where rows that tie make a difference the sorts tell them apart as Heddle does. A frame of range up to a row's peers
+ * would then be another one: it stays what it is where the value is that of its other end, and the last or first of the
+ * peers is that of a partition by the order's keys. */
+static int keys_and_frame(struct sp *p, const struct fe_node *w, const struct fe_window_said *f, struct written *out)
+{
+    int ngroup = w->u.sort.ngroup, stated = w->u.sort.nstated, all = w->u.sort.nkeys;
+    *out = (struct written){ngroup, f->ties ? all : stated, false};
+    if (!f->ties || stated == all || !f->framed || f->unit != FE_FRAME_RANGE || (opens(&f->start) && opens(&f->end)))
+        return 0;
+    bool first = !strcmp(f->fn, "first_value"), last = !strcmp(f->fn, "last_value");
+    if ((first || last) && opens_or_here(&f->start) && opens_or_here(&f->end)) {
+        bool peers = !opens(first ? &f->start : &f->end);
+        *out = (struct written){peers ? stated : ngroup, all, peers};
+        return 0;
+    }
+    return sp_refuse(p, f->path, "Substrait has no %s of a frame of range in which rows that tie have an order", f->fn);
+}
+
 static int function(struct sp *p, const struct fe_node *w, const struct fe_window_said *f, const struct fe_column *c,
                     struct cJSON **out)
 {
     struct cJSON *call = fe_make_object(p->arena);
+    struct written as;
+    struct fe_window_said said = *f;
     if (f->ignore_nulls)
         return sp_refuse(p, f->path, "Substrait has no %s that ignores NULLs", f->fn);
+    HD_TRY(keys_and_frame(p, w, f, &as));
     HD_TRY(put_arguments(p, f, call));
-    HD_TRY(put_keys(p, w, f->ties ? w->u.sort.nkeys : w->u.sort.nstated, call));
+    HD_TRY(put_keys(p, w, as, call));
+    if (as.whole)
+        said.start.at = said.end.at = FE_FRAME_OPEN;
     if (f->framed)
-        HD_TRY(put_frame(p, f, call));
+        HD_TRY(put_frame(p, &said, call));
     return finish_call(p, c, f->path, f->distinct, call, out);
 }
 
@@ -186,7 +226,8 @@ int sp_top(struct sp *p, const struct fe_node *n, struct cJSON **out)
     HD_TRY(p->rel(p, n->inputs[0], out));
     fe_put(call, "functionReference",
            fe_make_number(p->arena, sp_find_aggregate(p, keep ? "rank" : "row_number", 0, NULL)));
-    HD_TRY(put_keys(p, n, keep ? n->u.sort.nstated : n->u.sort.nkeys, call));
+    struct written as = {n->u.sort.ngroup, keep ? n->u.sort.nstated : n->u.sort.nkeys, false};
+    HD_TRY(put_keys(p, n, as, call));
     HD_TRY(finish_call(p, &number, n->path, false, call, &x));
     fe_push(exprs, x);
     *out = sp_new_rel(p, "project", *out, &body);

@@ -128,6 +128,26 @@ static void renumber_pipeline(struct open_pipeline *p, const int *to)
     }
 }
 
+static bool is_lost(int arg, const int *to)
+{
+    return arg >= 0 && to[arg] < 0;
+}
+
+/* What nothing evaluates becomes NULL with its argument: later passes that look at all expressions meet none without. */
+static void renumber_expr(struct pl_expr *e, const int *to)
+{
+    int entries = fe_op_form(e->op)->entries;
+    if ((entries > 0 && is_lost(e->arg, to)) || (entries > 1 && is_lost(e->arg2, to))) {
+        *e = (struct pl_expr){
+            .op = FE_LIT, .phys = e->phys, .nullable = true, .is_null = true, .slot = -1, .arg = -1, .state = -1};
+        return;
+    }
+    if (entries > 0)
+        renumber(&e->arg, to);
+    if (entries > 1)
+        renumber(&e->arg2, to);
+}
+
 static void prune_args(struct ctx *c)
 {
     struct readers r = {c, HD_NEWN(c->a, bool, c->args.n + 1), HD_NEWN(c->a, bool, c->exprs.n + 1)};
@@ -139,13 +159,8 @@ static void prune_args(struct ctx *c)
     const int *to = close_gaps(c, r.args);
     for (int i = 0; i < c->pipelines.n; i++)
         renumber_pipeline(c->pipelines.v[i], to);
-    for (int i = 0; i < c->exprs.n; i++) {
-        int entries = fe_op_form(c->exprs.v[i].op)->entries;
-        if (entries > 0)
-            renumber(&c->exprs.v[i].arg, to);
-        if (entries > 1)
-            renumber(&c->exprs.v[i].arg2, to);
-    }
+    for (int i = 0; i < c->exprs.n; i++)
+        renumber_expr(&c->exprs.v[i], to);
 }
 
 void pl_prune(struct ctx *c)

@@ -86,8 +86,9 @@ int cli_prepare(const struct cli_args *a, heddle_database *database, const char 
     cli_watch(*s, a->option[CLI_TIMEOUT].real);
     if (heddle_statement_prepare_plan(*s, plan, size, &e) == 0)
         return 0;
+    int rc = cli_adopt_of_tables(a, err, e); /* before nobody knows any more that the time was over */
     cli_statement_free(*s);
-    return cli_adopt_of_tables(a, err, e);
+    return rc;
 }
 
 void cli_statement_free(heddle_statement *s)

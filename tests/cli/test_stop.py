@@ -159,6 +159,8 @@ class Stop(cli.CliTest):
                              (4, b"heddle: error: timed out after 0.5 s\n"))
         self.assertEqual(self.fail_cli("run", "wide.json", "--query-timeout", "0.02", status=4),
                          "timed out after 0.02 s")
+        self.write("rows.json", cli.plan(ints(300_000))) # over while the plan is read
+        self.assertEqual(self.fail_cli("run", "rows.json", "--query-timeout", "0.01", status=4), "timed out after 0.01 s")
 
     def test_time_limit_of_a_batch(self):
         self.write("lines", "".join(json.dumps({"plan": json.loads(p)}) + "\n"

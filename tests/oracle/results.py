@@ -4,6 +4,7 @@ import datetime
 import io
 import json
 import math
+import re
 from decimal import Decimal
 
 from hdtypes import nearest, parse_type, parse_value
@@ -95,9 +96,13 @@ def split_csv(text):
     return records
 
 
+CELL_END = re.compile("[,\r\n]")
+
+
 def read_cell(text, pos):
     if text[pos:pos + 1] != '"':
-        end = min((i for i in (text.find(c, pos) for c in ",\r\n") if i >= 0), default=len(text))
+        found = CELL_END.search(text, pos)  # a find() of each would read on to the end of the text where there is none
+        end = found.start() if found else len(text)
         return text[pos:end] or None, end
     out, pos = [], pos + 1
     while True:

@@ -148,7 +148,7 @@ class Written(Case):
                   "end": {"following": 1}}, {"unit": "range", "start": {"preceding": "1"}, "end": "unbounded following"}]
         functions = [{"fn": f, "as": f} for f in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist")]
         functions += [{"fn": "lag", "arg": "s", "offset": 2, "default": "'none'", "as": "before"}, {"fn": "ntile", "n": 2, "as": "tile"},
-                      {"fn": "nth_value", "arg": "s", "n": 2, "as": "second"}, {"fn": "first_value", "arg": "s", "as": "f1"}]
+                      {"fn": "nth_value", "arg": "s", "n": 2, "as": "second", "frame": frames[0]}, {"fn": "first_value", "arg": "s", "as": "f1"}]
         functions += [{"fn": "sum", "arg": "a", "frame": f, "as": f"w{i}", "filter": "s <> 'one'"} for i, f in enumerate(frames)]
         self.again({"op": "window", "input": T, "partition": [{"expr": "a > 1"}], "order": ["a"], "functions": functions})
         ranked = [{"fn": "median", "arg": "x", "as": "m"}, {"fn": "quantile_disc", "arg": "x", "q": "0.25", "as": "q"},
@@ -161,6 +161,16 @@ class Written(Case):
         days = {"op": "project", "input": T, "exprs": ["a", {"expr": "date '2024-01-30' + interval (a) day", "as": "d"}]}
         back = {"unit": "range", "start": {"preceding": "interval '1' month"}, "end": {"following": "interval '1' day"}}
         self.again({"op": "window", "input": days, "order": ["d"], "frame": back, "functions": [{"fn": "count", "as": "n"}]})
+        peers = [{"unit": "range", "start": start, "end": end} for start in ("unbounded preceding", "current row")
+                 for end in ("current row", "unbounded following")]
+        tied = [{"fn": f, "arg": "x", "as": f"{f}{i}", "frame": frame} for i, frame in enumerate(peers) for f in ("first_value", "last_value")]
+        for order in (["a"], [{"expr": "a", "desc": True, "nulls": "first"}], [{"expr": "a > 1"}]):
+            self.again({"op": "window", "input": T, "order": order, "functions": [{"fn": "last_value", "arg": "s", "as": "l"}, *tied]})
+        whole = {"unit": "range", "start": "unbounded preceding", "end": "unbounded following"}
+        joined = [{"fn": "string_agg", "arg": "s", "as": "j", "separator": "é", "frame": whole},
+                  {"fn": "string_agg", "arg": "s", "as": "k", "frame": frames[0]}]
+        text = self.again({"op": "window", "input": T, "order": ["a"], "functions": joined})
+        self.assertIn("string_agg:str_str", self.names(text))
         for ties in ("cut", "keep"):
             self.again({"op": "top", "input": T, "keys": ["a"], "order": ["x"], "limit": 1, "ties": ties})
         self.again({"op": "top", "input": T, "order": ["x"], "limit": 2, "offset": 1})
@@ -220,6 +230,8 @@ class Errors(Case):
         self.fails(window(frame=groups), where, "no frames of groups")
         self.fails(window(frame={**groups, "unit": "rows", "exclude": "current row"}), where, "exclude rows")
         self.fails(window(fn="lag", arg="s", nulls="ignore"), where, "ignores NULLs")
+        for function in ({"fn": "nth_value", "n": 2}, {"fn": "string_agg"}):
+            self.fails(window(arg="s", **function), where, "no %s of a frame of range in which rows that tie" % function["fn"])
 
     def test_lists_without_a_value(self):
         some = {"some": {"type": "list(int32)"}}

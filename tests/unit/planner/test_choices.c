@@ -304,6 +304,38 @@ static void pairs_of_a_range_are_not_visited(void **state)
     assert_int_equal(searches("{'fn': 'count', 'arg': 'id', 'distinct': true, 'as': 'n'}", "", "qty > amount", ""), -1);
 }
 
+/* Dead expressions, too: passes look at all of them. */
+static int without_argument(const char *root)
+{
+    const struct pl_program *g = planned(root);
+    int n = 0;
+    for (int i = 0; i < g->nexprs; i++) {
+        const struct pl_expr *e = &g->exprs[i];
+        int entries = fe_op_form(e->op)->entries;
+        n += !e->is_null && ((entries > 0 && e->arg < 0) || (entries > 1 && e->arg2 < 0));
+    }
+    return n;
+}
+
+static void no_expression_is_left_without_its_argument(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        without_argument("{'op': 'scan', 'table': 'parent', 'filter': 'case when grp in (1, 2, 3) then id else "
+                         "id end is not null'}"),
+        0);
+    assert_int_equal(
+        without_argument("{'op': 'scan', 'table': 'parent', 'filter': 'coalesce(id, grp) is not null or name < "
+                         "note'}"),
+        0);
+    assert_int_equal(
+        without_argument(
+            "{'op': 'aggregate', 'keys': ['name'], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': {'op': 'join', "
+            "'kind': 'left', 'on': [['name', 'tag']], 'asof': {'left': 'id', 'right': 'cid', 'match': '>='}, "
+            "'left': {'op': 'scan', 'table': 'parent'}, 'right': {'op': 'scan', 'table': 'child'}}}"),
+        0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +348,7 @@ int main(void)
         cmocka_unit_test(pairs_of_a_range_are_not_visited),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
         cmocka_unit_test(lookups_of_few_rows_are_in_a_gpus_tile),
+        cmocka_unit_test(no_expression_is_left_without_its_argument),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
