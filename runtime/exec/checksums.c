@@ -4,8 +4,11 @@
 
 #include "runtime/base/fault.h"
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
+/* By what the processor has: with AVX2 four times as fast as with SSE2. */
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>
+#endif
 
 bool rt_checksums_new(const struct rt_memory *m, const void *p, size_t n, struct rt_checksums *out)
 {
