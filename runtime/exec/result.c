@@ -6,7 +6,8 @@ int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct h
 {
     struct rt_exec *x = r->x;
     const struct rt_live *v = &x->live[x->spec->result_state];
-    return rt_rows_stream(x->spec, v->rows, v->nrows, rt_state_row_sums(v), &x->memory, rt_cancel_flag(x->o.cancel), out, err);
+    return rt_rows_stream(x->spec, v->rows, v->nrows, rt_state_row_sums(v), &x->memory, rt_cancel_flag(x->o.cancel),
+                          out, err);
 }
 
 int rt_result_verify(const struct rt_result *r, struct hd_err *err)

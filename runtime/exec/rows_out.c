@@ -283,8 +283,8 @@ static int make_columns(struct hd_arena *a, struct maker *b, struct rt_out_colum
 }
 
 static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows, uint64_t n,
-                       const struct rt_checksums *sums, struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out,
-                       struct hd_err *err)
+                       const struct rt_checksums *sums, struct rt_memory *m, const struct hd_stop *stop,
+                       struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct maker b = {.spec = s, .state = &s->states[s->result_state], .sums = sums, .stop = stop};
     struct rt_out_column *cols;

@@ -539,8 +539,9 @@ enum hd_err_class rt_spill_refusal(const struct rt_spill *s, const char *what, c
     else if (kind == FAIL_CUT)
         snprintf(text, size, "the temporary file in %s was cut: byte %lld is missing (%s)", dir, at, what);
     else if (kind == FAIL_DAMAGED)
-        snprintf(text, size, "the temporary file in %s is damaged: the %d bytes at byte %lld do not match their checksum (%s)",
-                 dir, RT_SPILL_UNIT, at, what);
+        snprintf(text, size,
+                 "the temporary file in %s is damaged: the %d bytes at byte %lld do not match their checksum (%s)", dir,
+                 RT_SPILL_UNIT, at, what);
     else
         snprintf(text, size, "the temporary file in %s cannot grow (%s): %s", dir, what, why);
     return kind == FAIL_LIMIT ? HD_ERR_RESOURCE : HD_ERR_IO;

@@ -11,7 +11,8 @@ static bool new_sums(struct rt_exec *x, struct rt_live *v)
 {
     const struct rt_block *blocks[] = {
         [BITS] = &v->bits, [FIELDS] = &v->fields, [OFFSETS] = &v->offsets, [SLOTS] = &v->slots, [DENSE] = &v->dense};
-    bool ok = rt_checksums_new(&x->memory, v->rows, v->rows ? (size_t)v->nrows * (size_t)v->s->stride : 0, &v->sums[ROWS]);
+    bool ok =
+        rt_checksums_new(&x->memory, v->rows, v->rows ? (size_t)v->nrows * (size_t)v->s->stride : 0, &v->sums[ROWS]);
     for (int i = BITS; i < RT_STATE_MEMORIES && ok; i++)
         ok = rt_checksums_new(&x->memory, blocks[i]->p, blocks[i]->p ? blocks[i]->n : 0, &v->sums[i]);
     return ok;

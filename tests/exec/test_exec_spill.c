@@ -378,7 +378,8 @@ static void what_changes_in_the_file_is_found(void **state)
         assert_int_equal(rt_memory_refusal(&m, "x", text), HD_ERR_RESOURCE); /* nothing was found yet */
         assert_false(rt_checksums_verify(&m, &sums, (size_t)at, (size_t)at + 1));
         assert_int_equal(rt_memory_refusal(&m, "x", text), HD_ERR_IO);
-        snprintf(place, sizeof place, cut ? "was cut: byte %lld is missing" : "the 65536 bytes at byte %lld do not match",
+        snprintf(place, sizeof place,
+                 cut ? "was cut: byte %lld is missing" : "the 65536 bytes at byte %lld do not match",
                  (long long)(cut ? at : at / RT_SPILL_UNIT * RT_SPILL_UNIT));
         assert_non_null(strstr(text, place));
         assert_non_null(strstr(text, folder));

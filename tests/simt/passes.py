@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--simt", required=True)
     parser.add_argument("--db", required=True)
-    parser.add_argument("--memory", default="1100K")
+    parser.add_argument("--memory", default="1M")
     parser.add_argument("--passes", default="3", type=lambda text: text.split(","))
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("plans", nargs="+")

@@ -212,8 +212,9 @@ static void zones_are_less_work(void **state)
 {
     (void)state;
 #define COUNTED(filter) \
-    work_of("{'op':'aggregate','keys':[],'aggs':[{'fn':'sum','arg':'qty','as':'s'}],'input':{'op':'scan','table':'child'," \
-            "'filter':'" filter "'}}")
+    work_of( \
+        "{'op':'aggregate','keys':[],'aggs':[{'fn':'sum','arg':'qty','as':'s'}],'input':{'op':'scan','table':'child'," \
+        "'filter':'" filter "'}}")
     struct pl_work all = COUNTED("oid >= 0"), half = COUNTED("oid >= 5000"), none = COUNTED("oid < 0");
     assert_true(half.cpu_ms < 0.7 * all.cpu_ms && half.gpu_ms < 0.7 * all.gpu_ms);
     assert_true(none.cpu_ms < 0.01 * all.cpu_ms);

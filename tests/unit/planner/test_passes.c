@@ -39,7 +39,8 @@ static bool sends(const char *columns, double rows, int passes, bool streams)
     child->rows = (int64_t)rows;
     const char *text = hd_asprintf(
         &a,
-        "{\"heddle\": 1, \"root\": {\"op\": \"aggregate\", \"keys\": [], \"aggs\": [{\"fn\": \"sum\", \"arg\": \"n\", \"as\": "
+        "{\"heddle\": 1, \"root\": {\"op\": \"aggregate\", \"keys\": [], \"aggs\": [{\"fn\": \"sum\", \"arg\": \"n\", "
+        "\"as\": "
         "\"s\"}], \"input\": {\"op\": \"window\", \"partition\": [\"oid\"], \"order\": [%s], \"functions\": [{\"fn\": "
         "\"row_number\", \"as\": \"n\"}], \"input\": {\"op\": \"scan\", \"table\": \"child\"}}}}",
         columns);
