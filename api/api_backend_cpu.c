@@ -78,6 +78,7 @@ static int hand_over(const struct heddle_statement *s, const struct rt_result *r
 {
     uint64_t n;
     const unsigned char *rows = rt_result_rows(r, &n);
+    HD_TRY(rt_result_verify(r, err));
     HD_TRY(rt_fragment_rows_new(s->program->pl->spec, out->how, out->rows, err));
     if (rt_fragment_rows_add(*out->rows, s->program->pl->spec, rows, n, err) == 0)
         return 0;

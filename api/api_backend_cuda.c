@@ -236,7 +236,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     if (out && out->rows)
         *out->rows = to.rows;
     else if (out && out->stream)
-        rc = rt_rows_stream(p->pl->spec, rows.rows, rows.n, &s->engine->memory, &s->cancel.flag, out->stream, err);
+        rc =
+            rt_rows_stream(p->pl->spec, rows.rows, rows.n, NULL, &s->engine->memory, &s->cancel.flag, out->stream, err);
     hd_arena_release(&rows.arena);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
     e->times.result = api_now_ms() - start - e->stats.transfer_ms - e->stats.execute_ms;

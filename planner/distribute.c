@@ -10,9 +10,6 @@
 #include "planner/distribute_join.h"
 #include "planner/estimate.h"
 
-/* Share of what a row costs in a table that every worker has whole, where indexes mostly lead to the rows that are wanted. */
-static const double WHOLE = 0.5;
-
 /* Of the operator in a plan's tree at `path`, whose topmost typed node is n. */
 static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path);
 
@@ -118,10 +115,13 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
     if (d->segments && t->nsegments)
         return scan_segments(d, out, t);
     if (column < 0) {
-        d->cost += WHOLE * rows;
+        d->cost += DIST_WHOLE * rows;
+        dist_read(d, n, DIST_WHOLE);
         return out;
     }
-    d->cost += (pl_scheme_is_sorted(t, column) && !d->scheme->hashed ? 0 : DIST_TESTED * rows) + rows / d->workers;
+    bool ends = pl_scheme_is_sorted(t, column) && !d->scheme->hashed;
+    d->cost += (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
+    dist_read(d, n, ends ? 1.0 / d->workers : 1);
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");
     out.op =

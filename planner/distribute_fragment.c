@@ -9,9 +9,9 @@
 static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
 static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
 static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
-/* Passes: a row that goes to the host's memory and back, at some 4 GB/s, beside one that is read again: from the GPU's memory, or
- * with all its columns over the link (one H200, 16 threads: 18 M rows of 20 bytes took 7.5 ms a pass). */
-static const double BY_HOST = 32, BY_HOST_STREAMED = 1.7;
+/* Passes: a row (and each SENT_BYTES) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
+ * GPU's memory. What comes over the link again is priced by itself (distribute_part.c). */
+static const double BY_HOST = 32;
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
@@ -201,7 +201,7 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     double sent = f.rows + f.bytes / SENT_BYTES;
     double shuffled = sent / d->workers + PIECE_ROWS * d->workers;
     if (dist_in_passes(d))
-        d->cost += FRAGMENT_ROWS + (d->streams ? BY_HOST_STREAMED : BY_HOST) * sent / d->workers;
+        d->cost += FRAGMENT_ROWS + BY_HOST * sent / d->workers;
     else
         d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
     struct cJSON *scan = dist_name(d->a, "op", "scan");

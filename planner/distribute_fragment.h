@@ -65,6 +65,8 @@ struct dist {
 
 /* Share of what a row costs to find out whether it is a worker's. */
 #define DIST_TESTED 0.3
+/* And in a table that every worker has whole, where indexes mostly lead to the rows that are wanted. */
+#define DIST_WHOLE 0.5
 
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
@@ -73,6 +75,9 @@ double dist_rows(const struct dist *d, const struct fe_node *n);
 bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
+
+/* A worker reads this share of the scan's columns: over the link, where passes stream them. */
+void dist_read(struct dist *d, const struct fe_node *n, double share);
 
 /* Where rel is computed there is a state of all rows of n, or of a worker's. */
 void dist_state(struct dist *d, struct dist_rel *rel, const struct fe_node *n);

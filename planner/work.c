@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "planner/zones.h"
+
 /* Nanoseconds of a row: of one thread of a CPU, with columns in memory and small tables in its cache; of a large GPU,
  * an H200 with 4.8 TB/s. */
 struct price {
@@ -157,13 +159,21 @@ static double source_rows(const struct pl_program *p, const struct rt_pipeline *
     HD_BUG("source %d", (int)r->source);
 }
 
+/* Rows of the source in zones that its filters do not rule out; any number where there are none. */
+static double visited_rows(const struct pl_pipeline *q)
+{
+    return q->spec->zones.nconditions ? pl_zones_share(q->spec) * (double)q->spec->table->rows : INFINITY;
+}
+
 static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
 {
-    double rows = rows_at(q, 0, source_rows(k->p, q->spec));
+    double rows = HD_MIN(rows_at(q, 0, source_rows(k->p, q->spec)), visited_rows(q));
+    double most = rows; /* until rows multiply: estimates of filters know nothing of zones */
     k->code = 0;
     k->children = -1;
     for (int i = 0; i < q->nsteps; i++) {
-        double next = rows_at(q, i + 1, rows);
+        most = pl_opens_level(q->steps[i].kind) ? INFINITY : most;
+        double next = HD_MIN(rows_at(q, i + 1, rows), most);
         add_step(k, q, &q->steps[i], rows, next);
         rows = next;
     }

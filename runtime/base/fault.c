@@ -30,6 +30,8 @@ static int error_of(enum hd_fault_kind k)
     case HD_FAULT_WRITE: return ENOSPC;
     case HD_FAULT_OPEN: return EMFILE;
     case HD_FAULT_THREAD: return EAGAIN;
+    case HD_FAULT_FLIP:
+    case HD_FAULT_CUT:
     case HD_FAULT_COMPILE:
     case HD_FAULT_DEVICE:
     case HD_FAULT_DEVICE_0:

@@ -16,6 +16,8 @@
     X(SYNC, "sync")     /* fsync: EIO */ \
     X(RENAME, "rename") /* rename: EIO */ \
     X(THREAD, "thread") /* pthread_create: EAGAIN */ \
+    X(FLIP, "flip")     /* a byte of a temporary file has changed when it is read */ \
+    X(CUT, "cut")       /* a temporary file ends where it is read */ \
     X(COMPILE, "compile") /* LLVM, of a part of a module */ \
     X(DEVICE, "device") /* a kernel on a GPU: it uses wrong addresses, and the GPU is lost */ \
     X(DEVICE_0, "device0") /* the same on the GPU of that number */ \

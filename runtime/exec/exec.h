@@ -46,6 +46,8 @@ int rt_exec_run(const struct rt_spec *spec, const struct rt_tier_entries *entrie
 
 /* The finished rows: contiguous, in order, all that the plan's limit leaves. */
 const unsigned char *rt_result_rows(const struct rt_result *r, uint64_t *n);
+/* Rows that lie in the temporary file are as they were written. IO: they are not. rt_result_stream looks itself. */
+int rt_result_verify(const struct rt_result *r, struct hd_err *err);
 void rt_result_free(struct rt_result *r);
 /* The rows as a stream that owns all it needs, independent of r. The memory of the batches
  * counts against the execution's limit while they are made. */

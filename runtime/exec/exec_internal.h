@@ -10,10 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/exec/checksums.h"
 #include "runtime/exec/exec.h"
 
 /* The state is its own cache line pair, so that workers do not disturb each other. */
 #define RT_LINE 128
+
+enum { RT_STATE_MEMORIES = 6 };
 
 struct rt_sorter;
 struct rt_run; /* flushed groups of an AGG_HASH, see agg_hash.c */
@@ -65,6 +68,7 @@ struct rt_live {
     _Atomic uint64_t taken;   /* ROWS with a limit and no order: rows asked for */
     _Atomic uint64_t filed;   /* bytes of blocks that were put into the temporary file */
     bool finished;
+    struct rt_checksums sums[RT_STATE_MEMORIES]; /* of a finished one that lies in the temporary file */
 };
 
 struct rt_job; /* the pipeline that runs, see job.c */
@@ -139,6 +143,14 @@ static inline struct rt_local *rt_local(struct rt_exec *x, const struct rt_live 
 {
     return &v->local[(size_t)worker * (size_t)x->spec->nstates];
 }
+
+/* state_checksums.c: a state is finished; before a pipeline reads what is no row of its source, and rows of that (false: the
+ * execution has failed). */
+int rt_state_seal(struct rt_exec *x, struct rt_live *v);
+int rt_states_verify(struct rt_exec *x, const struct rt_pipeline *p);
+bool rt_source_verify(struct rt_exec *x, const struct rt_pipeline *p, uint64_t begin, uint64_t end);
+const struct rt_checksums *rt_state_row_sums(const struct rt_live *v);
+void rt_state_free_sums(struct rt_live *v);
 
 /* args.c */
 int rt_args_init(struct rt_exec *x);

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "runtime/exec/checksums.h"
 #include "runtime/exec/fragment_rows.h"
 
 struct rt_fragment_column {
@@ -21,6 +22,7 @@ struct rt_fragment_values {
 /* Memory of several chunks: what is small could not be in a file. */
 struct rt_fragment_block {
     struct rt_block block;
+    struct rt_checksums sums; /* sealed once the chunks have their values, verified before these are read */
     _Atomic int chunks; /* that have something there */
 };
 /* Rows of one reader that came together. */
@@ -41,6 +43,8 @@ struct rt_fragment_rows {
 
 /* The rows of a reader go. */
 void rt_fragment_rows_drop(struct rt_fragment_rows *f, int reader);
+/* The error of a file that is not as it was written, or has no room. */
+int rt_fragment_refused(const struct rt_memory *m, struct hd_err *err);
 int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct hd_err *err);
 /* Tasks 0 to n - 1, in any order. CANCELLED once o->stop is set. */
 int rt_fragment_parallel(const struct rt_fragment_options *o, uint64_t n, void (*run)(void *context, uint64_t task),

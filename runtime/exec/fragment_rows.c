@@ -53,13 +53,16 @@ int rt_fragment_parallel(const struct rt_fragment_options *o, uint64_t n, void (
     return hd_stopped(o->stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
 }
 
-int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct hd_err *err)
+int rt_fragment_refused(const struct rt_memory *m, struct hd_err *err)
 {
     char text[RT_REFUSAL_TEXT];
-    if (rt_block_new(m, n, false, b))
-        return 0;
     enum hd_err_class class = rt_memory_refusal(m, "rows for other fragments", text);
     return hd_err_set(err, class, __FILE__, __LINE__, NULL, "%s", text);
+}
+
+int rt_fragment_block(struct rt_memory *m, size_t n, struct rt_block *b, struct hd_err *err)
+{
+    return rt_block_new(m, n, false, b) ? 0 : rt_fragment_refused(m, err);
 }
 
 /* ---- columns ----------------------------------------------------------------------------------- */
@@ -102,6 +105,7 @@ int rt_fragment_rows_new(const struct rt_spec *spec, const struct rt_fragment_op
 static void free_chunk(struct rt_fragment_rows *f, struct rt_fragment_chunk *c)
 {
     if (c->in && atomic_fetch_sub(&c->in->chunks, 1) == 1) {
+        rt_checksums_free(&c->in->sums);
         rt_block_free(f->o.memory, &c->in->block);
         free(c->in);
     }
@@ -395,6 +399,40 @@ static void append(struct rt_fragment_rows *f, int reader, struct rt_fragment_ch
     f->last[reader] = c;
 }
 
+struct sealing {
+    const struct rt_memory *m;
+    struct rt_checksums *sums;
+    _Atomic bool failed;
+};
+
+static void seal_part(void *context, uint64_t part)
+{
+    struct sealing *s = context;
+    if (!rt_checksums_seal(s->m, s->sums, (size_t)part))
+        atomic_store(&s->failed, true);
+}
+
+/* The blocks of a piece, whose chunks have their values. */
+static int seal_blocks(struct piece *p, struct hd_err *err)
+{
+    const struct rt_fragment_options *o = &p->f->o;
+    const struct rt_fragment_block *last = NULL;
+    for (int k = 0; k < o->readers; k++) {
+        struct rt_fragment_block *b = p->chunk[k]->in;
+        struct sealing s = {.m = o->memory, .sums = &b->sums};
+        if (b == last)
+            continue;
+        last = b;
+        if (!rt_checksums_new(o->memory, b->block.p, b->block.n, &b->sums))
+            return HD_FAIL(err, RESOURCE, NULL, "out of memory for rows for other fragments");
+        if (b->sums.sum)
+            HD_TRY(rt_fragment_parallel(o, b->sums.pieces, seal_part, &s, err));
+        if (atomic_load(&s.failed))
+            return rt_fragment_refused(o->memory, err);
+    }
+    return 0;
+}
+
 static int divide(struct piece *p, struct hd_err *err)
 {
     struct rt_fragment_rows *f = p->f;
@@ -403,7 +441,8 @@ static int divide(struct piece *p, struct hd_err *err)
         HD_TRY(make_chunk(p, k, err));
     for (int k = 0; k < f->o.readers;)
         HD_TRY(fill_block(p, k, &k, err));
-    return rt_fragment_parallel(&f->o, p->nslices, move_slice, p, err);
+    HD_TRY(rt_fragment_parallel(&f->o, p->nslices, move_slice, p, err));
+    return seal_blocks(p, err);
 }
 
 static size_t carve(size_t *at, uint64_t n, size_t size)

@@ -46,6 +46,7 @@ void rt_fragment_table_free(struct rt_fragment_table *t)
 
 struct source {
     const struct rt_fragment_chunk *chunk;
+    const struct rt_memory *memory; /* that it has */
     uint64_t row; /* of its first one in the table */
 };
 
@@ -54,11 +55,23 @@ struct joined {
     const struct rt_fragment_column *column;
     struct source *source;
     uint64_t nsources;
+    _Atomic(const struct rt_memory *) damaged; /* a chunk of it is not as it was written */
 };
 
 static const unsigned char *at(const struct rt_fragment_chunk *c, size_t offset)
 {
     return c->base + offset;
+}
+
+/* Task number: source. */
+static void verify_source(void *context, uint64_t task)
+{
+    struct joined *j = context;
+    const struct source *s = &j->source[task];
+    const struct rt_fragment_block *in = s->chunk->in;
+    size_t from = (size_t)(s->chunk->base - (const unsigned char *)in->block.p);
+    if (!rt_checksums_verify(s->memory, &in->sums, from, from + s->chunk->bytes))
+        atomic_store(&j->damaged, s->memory);
 }
 
 /* Task number: of column c the values that lie in a chunk. */
@@ -168,7 +181,7 @@ static uint64_t list_sources(struct rt_fragment_rows *const *from, int n, int re
     for (int i = 0; i < n; i++)
         for (const struct rt_fragment_chunk *c = from[i]->first[reader]; c; c = c->next, count++) {
             if (out)
-                out[count] = (struct source){c, row};
+                out[count] = (struct source){c, from[i]->o.memory, row};
             row += c->rows;
         }
     return count;
@@ -219,6 +232,9 @@ static int join(struct joined *j, const struct rt_fragment_options *o, struct hd
     }
     for (int c = 0; c < t->table.ncols; c++)
         HD_TRY(make_column(j, c, err));
+    HD_TRY(rt_fragment_parallel(o, j->nsources, verify_source, j, err));
+    if (j->damaged)
+        return rt_fragment_refused(j->damaged, err);
     HD_TRY(rt_fragment_parallel(o, (uint64_t)t->table.ncols * j->nsources, copy_values, j, err));
     HD_TRY(rt_fragment_parallel(o, (uint64_t)t->table.ncols, join_column, j, err));
     for (int c = 0; c < t->table.ncols; c++)

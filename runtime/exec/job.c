@@ -164,7 +164,7 @@ static const struct rt_entries *draw_entries(struct rt_job *j)
 static bool run_morsel(struct rt_job *j, struct rt_worker *w)
 {
     uint64_t begin, end;
-    if (!draw_morsel(j, &begin, &end) || beyond_bound(j, begin, end))
+    if (!draw_morsel(j, &begin, &end) || beyond_bound(j, begin, end) || !rt_source_verify(j->x, j->p, begin, end))
         return false;
     if (j->by_morsel && rt_morsel_begin(w, j->p->writes[0], begin) != 0)
         return false;
@@ -393,6 +393,8 @@ int rt_pipeline_run(struct rt_exec *x, int pipeline, struct rt_fragment f)
     struct rt_job job;
     struct rt_pipeline_stats *st = &x->stats->pipelines[pipeline];
     uint64_t start = rt_now_ns();
+    if (f.part == 0)
+        HD_TRY(rt_states_verify(x, &x->spec->pipelines[pipeline]));
     job_init(&job, x, pipeline, f);
     prepare_workers(x, job.p);
     x->job = &job;

@@ -17,6 +17,7 @@ struct maker {
     const struct rt_state *state;
     struct rt_out_size *sizes;
     struct rt_out_buffers *to;
+    const struct rt_checksums *sums; /* of the rows; may be NULL */
     const struct hd_stop *stop;
 };
 
@@ -224,6 +225,18 @@ static int fail_memory(const struct rt_memory *m, struct hd_err *err)
     return hd_err_set(err, c, __FILE__, __LINE__, NULL, "%s", text);
 }
 
+/* Rows from `at` on that a batch may have, *verified of all so far. */
+static int verify_rows(const struct maker *b, const struct rt_memory *m, uint64_t at, uint64_t n, uint64_t *verified,
+                       struct hd_err *err)
+{
+    size_t stride = (size_t)b->state->stride;
+    uint64_t end = HD_MIN(at + BATCH_ROWS, n), from = HD_MAX(at, *verified);
+    *verified = end;
+    if (!b->sums || from >= end || rt_checksums_verify(m, b->sums, (size_t)from * stride, (size_t)end * stride))
+        return 0;
+    return fail_memory(m, err);
+}
+
 /* counted: bytes of the batches that are reserved. */
 static int add_batch(const struct maker *b, const unsigned char *rows, size_t n, struct rt_memory *m, uint64_t *counted,
                      struct rt_arrow_out *out, struct hd_err *err)
@@ -239,10 +252,13 @@ static int add_batch(const struct maker *b, const unsigned char *rows, size_t n,
 static int make_batches(const struct maker *b, const unsigned char *rows, uint64_t n, struct rt_memory *m,
                         struct rt_arrow_out *out, struct hd_err *err)
 {
-    uint64_t counted = 0;
+    uint64_t counted = 0, verified = 0;
     int rc = 0;
     for (uint64_t at = 0; at < n && rc == 0;) {
         const unsigned char *from = rows + at * (size_t)b->state->stride;
+        rc = verify_rows(b, m, at, n, &verified, err);
+        if (rc != 0)
+            break;
         size_t k = measure(b, from, (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS));
         rc = add_batch(b, from, k, m, &counted, out, err);
         at += k;
@@ -267,10 +283,10 @@ static int make_columns(struct hd_arena *a, struct maker *b, struct rt_out_colum
 }
 
 static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows, uint64_t n,
-                       struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out,
-                       struct hd_err *err)
+                       const struct rt_checksums *sums, struct rt_memory *m, const struct hd_stop *stop,
+                       struct ArrowArrayStream *out, struct hd_err *err)
 {
-    struct maker b = {.spec = s, .state = &s->states[s->result_state], .stop = stop};
+    struct maker b = {.spec = s, .state = &s->states[s->result_state], .sums = sums, .stop = stop};
     struct rt_out_column *cols;
     struct rt_arrow_out *o = NULL;
     HD_TRY(make_columns(a, &b, &cols, err));
@@ -285,12 +301,12 @@ static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsign
     return 0;
 }
 
-int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, struct rt_memory *m,
-                   const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
+int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, const struct rt_checksums *sums,
+                   struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
 {
     struct hd_arena a;
     hd_arena_init(&a);
-    int rc = make_stream(&a, spec, rows, n, m, stop, out, err);
+    int rc = make_stream(&a, spec, rows, n, sums, m, stop, out, err);
     hd_arena_release(&a);
     return rc;
 }

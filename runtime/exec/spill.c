@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +24,11 @@ enum {
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
-enum { FAIL_NONE, FAIL_LIMIT, FAIL_OPEN, FAIL_GROW, FAIL_KINDS };
+enum { FAIL_NONE, FAIL_LIMIT, FAIL_OPEN, FAIL_GROW, FAIL_READ, FAIL_CUT, FAIL_DAMAGED, FAIL_KINDS };
 
 struct range {
     unsigned char *p;
@@ -49,11 +53,13 @@ struct rt_spill {
     struct range *v;
     size_t n, cap;
     size_t hand, hand_at; /* the next page to leave: range, and bytes into it */
+    size_t found;         /* the range that was looked for last */
     uint64_t resident; /* bytes in memory, when they were counted last */
     uint64_t others;   /* bytes of other files that the process had mapped in memory then */
     _Atomic uint64_t total;
     _Atomic uint64_t kept; /* bytes given back by us and kept by a file system without holes */
     _Atomic int failed;    /* the first failure: its kind, and errno above it */
+    _Atomic int64_t damaged; /* READ, CUT, DAMAGED: where in the file */
 };
 
 uint64_t rt_temp_room(const struct rt_temp *t)
@@ -76,6 +82,7 @@ struct rt_spill *rt_spill_new(struct rt_temp *temp, uint64_t (*allowed)(void *ow
                            .allowed = allowed,
                            .moved = moved,
                            .owner = owner,
+                           .damaged = -1,
                            .stopped = stopped,
                            .fd = -1,
                            .pagemap = -1,
@@ -388,6 +395,101 @@ void rt_spill_unmap(struct rt_spill *s, void *p, size_t n)
     munmap(p, n);
 }
 
+/* ---- What was written ---------------------------------------------------------------------- */
+
+/* The first range that has bytes of [p, p + n), if any does. Those that are looked for follow each other mostly. */
+static bool find_range(struct rt_spill *s, const unsigned char *p, size_t n, struct range *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&s->lock);
+    for (size_t k = 0; k < s->n && !(found && out->p <= p); k++) {
+        size_t i = (s->found + k) % s->n;
+        const struct range *r = &s->v[i];
+        if (r->p >= p + n || p >= r->p + r->n || (found && r->p > out->p))
+            continue;
+        found = true;
+        *out = *r;
+        s->found = i;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+bool rt_spill_holds(struct rt_spill *s, const void *p, size_t n)
+{
+    struct range r;
+    return find_range(s, p, n, &r);
+}
+
+/* Where p, or what lies behind it, is in the file. */
+static off_t place_of(const struct range *r, const unsigned char *p)
+{
+    return r->at + (p > r->p ? p - r->p : 0);
+}
+
+static bool fail_at(struct rt_spill *s, int kind, int error, off_t at)
+{
+    int64_t none = -1;
+    atomic_compare_exchange_strong(&s->damaged, &none, (int64_t)at);
+    return fail(s, kind, error);
+}
+
+/* Pages of the range within [p, p + n). EINVAL: a kernel that cannot; then the access itself reads. */
+static bool fetch(struct rt_spill *s, const struct range *r, const unsigned char *p, size_t n)
+{
+    struct stat st;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const unsigned char *from = HD_MAX(p, (const unsigned char *)r->p);
+    const unsigned char *to = HD_MIN(p + n, (const unsigned char *)r->p + r->n);
+    off_t at = place_of(r, from), end = at + (to - from);
+    if (hd_fault(HD_FAULT_READ) || fstat(s->fd, &st) != 0)
+        return fail_at(s, FAIL_READ, errno, at);
+    if (st.st_size < end)
+        return fail_at(s, FAIL_CUT, 0, HD_MAX(st.st_size, at));
+    uintptr_t begin = (uintptr_t)from / page * page;
+    if (madvise((void *)begin, (uintptr_t)to - begin, MADV_POPULATE_READ) == 0 || errno == EINVAL)
+        return true;
+    return fail_at(s, FAIL_READ, errno == EFAULT ? EIO : errno, at);
+}
+
+enum rt_spill_place rt_spill_fetch(struct rt_spill *s, const void *p, size_t n)
+{
+    enum rt_spill_place place = RT_SPILL_ELSEWHERE;
+    const unsigned char *from = p, *end = from + n;
+    struct range r;
+    while (from < end && find_range(s, from, (size_t)(end - from), &r)) {
+        if (!fetch(s, &r, from, (size_t)(end - from)))
+            return RT_SPILL_UNREADABLE;
+        place = RT_SPILL_THERE;
+        from = r.p + r.n;
+    }
+    return place;
+}
+
+bool rt_spill_damaged(struct rt_spill *s, const void *p)
+{
+    struct range r;
+    bool found = find_range(s, p, RT_SPILL_UNIT, &r);
+    return fail_at(s, FAIL_DAMAGED, 0, found ? place_of(&r, p) : 0);
+}
+
+void rt_spill_fault(struct rt_spill *s, const void *p)
+{
+    struct range r;
+    unsigned char byte;
+    bool flip = hd_fault(HD_FAULT_FLIP), cut = hd_fault(HD_FAULT_CUT);
+    if (!(flip || cut) || !find_range(s, p, RT_SPILL_UNIT, &r))
+        return;
+    off_t at = place_of(&r, p);
+    if (cut && ftruncate(s->fd, at) != 0)
+        fail_at(s, FAIL_READ, errno, at);
+    if (flip && pread(s->fd, &byte, 1, at) == 1) {
+        byte ^= 1;
+        if (pwrite(s->fd, &byte, 1, at) != 1)
+            fail_at(s, FAIL_READ, errno, at);
+    }
+}
+
 void rt_spill_free(struct rt_spill *s)
 {
     if (!s)
@@ -424,6 +526,7 @@ enum hd_err_class rt_spill_refusal(const struct rt_spill *s, const char *what, c
 {
     int failed = atomic_load(&s->failed), kind = failed % FAIL_KINDS;
     const char *dir = s->temp->dir, *why = strerror(failed / FAIL_KINDS);
+    long long at = (long long)atomic_load(&s->damaged);
     if (kind == FAIL_NONE)
         return HD_ERR_NONE;
     if (kind == FAIL_LIMIT)
@@ -431,6 +534,14 @@ enum hd_err_class rt_spill_refusal(const struct rt_spill *s, const char *what, c
                  (unsigned long long)s->temp->limit, what);
     else if (kind == FAIL_OPEN)
         snprintf(text, size, "no temporary file in %s (%s): %s", dir, what, why);
+    else if (kind == FAIL_READ)
+        snprintf(text, size, "the temporary file in %s cannot be read at byte %lld (%s): %s", dir, at, what, why);
+    else if (kind == FAIL_CUT)
+        snprintf(text, size, "the temporary file in %s was cut: byte %lld is missing (%s)", dir, at, what);
+    else if (kind == FAIL_DAMAGED)
+        snprintf(text, size,
+                 "the temporary file in %s is damaged: the %d bytes at byte %lld do not match their checksum (%s)", dir,
+                 RT_SPILL_UNIT, at, what);
     else
         snprintf(text, size, "the temporary file in %s cannot grow (%s): %s", dir, what, why);
     return kind == FAIL_LIMIT ? HD_ERR_RESOURCE : HD_ERR_IO;

@@ -42,6 +42,16 @@ void rt_spill_free(struct rt_spill *s);
 void *rt_spill_map(struct rt_spill *s, void *at, size_t n);
 /* Gives back all ranges within [p, p + n); their addresses are reserved by nobody afterwards. */
 void rt_spill_unmap(struct rt_spill *s, void *p, size_t n);
+/* Whether any of n bytes at p are in the file. */
+bool rt_spill_holds(struct rt_spill *s, const void *p, size_t n);
+/* Brings the pages of n bytes at p into memory, as far as they are in the file: what cannot be read is an error here, where an access
+ * would be a signal. UNREADABLE: rt_spill_refusal says why. Any thread. */
+enum rt_spill_place { RT_SPILL_ELSEWHERE, RT_SPILL_THERE, RT_SPILL_UNREADABLE };
+enum rt_spill_place rt_spill_fetch(struct rt_spill *s, const void *p, size_t n);
+/* Notes that what is in the file from p on is not what was written; false, for callers. */
+bool rt_spill_damaged(struct rt_spill *s, const void *p);
+/* For tests: damages the file there if HEDDLE_FAULT asks for it (`flip`, `cut`). */
+void rt_spill_fault(struct rt_spill *s, const void *p);
 /* Looks how many pages are in memory, and waits while somebody else does. Between two pieces of work: so threads that touch
  * much are held back where the one that looks gets no processor. s may be NULL. */
 void rt_spill_look(struct rt_spill *s);
@@ -51,7 +61,8 @@ void rt_spill_unlock(struct rt_spill *s);
 
 /* Bytes that were ever put into the file. */
 uint64_t rt_spill_bytes(const struct rt_spill *s);
-/* The first refusal as text, and its class: RESOURCE, the limit; IO, the system. NONE: there was none. */
+/* The first refusal as text, and its class: RESOURCE, the limit; IO, the system, or a file that is not as it was written. NONE:
+ * there was none. */
 enum hd_err_class rt_spill_refusal(const struct rt_spill *s, const char *what, char *text, size_t size);
 
 #endif

@@ -120,7 +120,7 @@ int rt_state_finish(struct rt_exec *x, int state)
     v->finished = true;
     for (int i = 0; i < v->s->nfinish; i++)
         HD_TRY(finish[v->s->finish[i]](x, v));
-    return 0;
+    return rt_state_seal(x, v);
 }
 
 void rt_state_free(struct rt_exec *x, int state)
@@ -134,6 +134,7 @@ void rt_state_free(struct rt_exec *x, int state)
     }
     if (v->s && ops[v->s->kind]->free)
         ops[v->s->kind]->free(x, v);
+    rt_state_free_sums(v);
     rt_region_free(&x->memory, &v->region);
     rt_block_free(&x->memory, &v->moved);
     rt_block_free(&x->memory, &v->bits);

@@ -133,10 +133,23 @@ class Spill:
             os.chmod(self.temp, 0o500)
             self.refused("temporary files: Permission denied", 1, "--temp", self.temp)
             os.chmod(self.temp, 0o700)
+        self.damaged()
         self.full_disk()
         self.ended(signal.SIGKILL, -signal.SIGKILL)
         self.ended(signal.SIGINT, 1)
         print("failures: each one line, nothing left")
+
+    def damaged(self):
+        """A byte of the file changes, or its end is missing, before it is read for the first time and later."""
+        for plan in ("window", "distinct", "outer join"):
+            for fault, text in (("flip", "do not match their checksum"), ("cut", "was cut: byte")):
+                for n in (1, 3):
+                    done = subprocess.run(self.command(self.own[plan], "--temp", self.temp, "--threads", "1"), capture_output=True,
+                                          text=True, env={**os.environ, "HEDDLE_STATE_BYTES": "1", "HEDDLE_FAULT": f"{fault}:{n}"})
+                    lines = done.stderr.splitlines()
+                    if done.returncode != 1 or done.stdout or len(lines) != 1 or text not in lines[0] or self.temp not in lines[0]:
+                        sys.exit(f"{plan} {fault}:{n}: status {done.returncode}, wanted one line with {text!r}\n{done.stdout}{done.stderr}")
+            self.nothing_left(plan)
 
     def full_disk(self):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.temp], capture_output=True).returncode:

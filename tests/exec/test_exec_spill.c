@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/exec/checksums.h"
 
 enum { ROWS = 300000, LIMIT = 3000000 };
 
@@ -333,6 +334,61 @@ static void pages_leave_memory(void **state)
     assert_int_equal(atomic_load(&temp.used), 0);
 }
 
+/* The one file that we have open in the folder. */
+static int our_file(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int fd = -1;
+    for (const struct dirent *e; (e = readdir(d));)
+        if (is_ours(e->d_name))
+            fd = atoi(e->d_name);
+    closedir(d);
+    return fd;
+}
+
+/* A byte of the file is changed, or its end cut off, between writing and reading, as a disk could: the piece that it is in is
+ * found, with its place, and the others are as they were. */
+static void what_changes_in_the_file_is_found(void **state)
+{
+    enum { PIECES = 40, BAD = 17, SIZE = PIECES * RT_SPILL_UNIT - 100 };
+    (void)state;
+    for (int cut = 0; cut < 2; cut++) {
+        struct rt_temp temp = {.dir = folder, .limit = UINT64_MAX};
+        struct rt_memory all, m;
+        struct rt_block b;
+        struct rt_checksums sums;
+        char text[RT_REFUSAL_TEXT], place[64];
+        rt_memory_init(&all, 1 << 20, NULL);
+        all.temp = &temp;
+        rt_memory_init(&m, UINT64_MAX, &all);
+        assert_true(rt_memory_spill(&m, NULL));
+        assert_true(rt_block_new(&m, SIZE, true, &b) && b.filed);
+        for (size_t i = 0; i < SIZE; i++)
+            ((unsigned char *)b.p)[i] = (unsigned char)(i * 7 + i / 1000);
+        assert_true(rt_checksums_new(&m, b.p, SIZE, &sums));
+        assert_int_equal(sums.pieces, PIECES);
+        for (size_t k = 0; k < PIECES; k++)
+            assert_true(rt_checksums_seal(&m, &sums, k));
+        assert_true(rt_checksums_verify(&m, &sums, 0, SIZE));
+        off_t at = (off_t)BAD * RT_SPILL_UNIT + 12345;
+        unsigned char byte = (unsigned char)~((unsigned char *)b.p)[at];
+        assert_true(cut ? ftruncate(our_file(), at) == 0 : pwrite(our_file(), &byte, 1, at) == 1);
+        assert_true(rt_checksums_verify(&m, &sums, 0, BAD * RT_SPILL_UNIT));
+        assert_true(cut || rt_checksums_verify(&m, &sums, (BAD + 1) * RT_SPILL_UNIT, SIZE));
+        assert_int_equal(rt_memory_refusal(&m, "x", text), HD_ERR_RESOURCE); /* nothing was found yet */
+        assert_false(rt_checksums_verify(&m, &sums, (size_t)at, (size_t)at + 1));
+        assert_int_equal(rt_memory_refusal(&m, "x", text), HD_ERR_IO);
+        snprintf(place, sizeof place,
+                 cut ? "was cut: byte %lld is missing" : "the 65536 bytes at byte %lld do not match",
+                 (long long)(cut ? at : at / RT_SPILL_UNIT * RT_SPILL_UNIT));
+        assert_non_null(strstr(text, place));
+        assert_non_null(strstr(text, folder));
+        rt_checksums_free(&sums);
+        rt_block_free(&m, &b);
+        rt_memory_release(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(executions_share_the_limits),
         cmocka_unit_test(pages_leave_memory),
+        cmocka_unit_test(what_changes_in_the_file_is_found),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -128,6 +128,8 @@ def filed(args, plan):
         for options, fault, status, text in ((("--temp-limit", "200K"), {}, 3, "the limit of 204800 bytes for temporary files"),
                                              ((), {"HEDDLE_FAULT": "write:1"}, 1, f"the temporary file in {folder} cannot grow"),
                                              ((), {"HEDDLE_FAULT": "write:2"}, 1, f"the temporary file in {folder} cannot grow"),
+                                             ((), {"HEDDLE_FAULT": "flip:1"}, 1, f"the temporary file in {folder} is damaged"),
+                                             ((), {"HEDDLE_FAULT": "flip:7"}, 1, f"the temporary file in {folder} is damaged"),
                                              (("--temp", "none", "--memory", "400K"), {"HEDDLE_STATE_BYTES": "0"}, 3, "the memory limit of ")):
             done = on_gpu(args, plan, *(options if "--temp" in options else ("--temp", folder, *options)),
                           "--device-memory", "20M", **{**with_file, **fault})
@@ -188,7 +190,7 @@ def main():
     parser.add_argument("--heddle", required=True)
     parser.add_argument("--simt", required=True)
     parser.add_argument("--db", required=True)
-    parser.add_argument("--memory", default="1100K")
+    parser.add_argument("--memory", default="1M")
     parser.add_argument("--passes", default="3", type=lambda text: text.split(","))
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("plans", nargs="+")

@@ -207,6 +207,20 @@ static void more_rows_are_more_work(void **state)
     assert_true(many.gpu_ms < many.cpu_ms / 20);
 }
 
+/* A scan costs what its zones have. */
+static void zones_are_less_work(void **state)
+{
+    (void)state;
+#define COUNTED(filter) \
+    work_of( \
+        "{'op':'aggregate','keys':[],'aggs':[{'fn':'sum','arg':'qty','as':'s'}],'input':{'op':'scan','table':'child'," \
+        "'filter':'" filter "'}}")
+    struct pl_work all = COUNTED("oid >= 0"), half = COUNTED("oid >= 5000"), none = COUNTED("oid < 0");
+    assert_true(half.cpu_ms < 0.7 * all.cpu_ms && half.gpu_ms < 0.7 * all.gpu_ms);
+    assert_true(none.cpu_ms < 0.01 * all.cpu_ms);
+#undef COUNTED
+}
+
 static void longer_code_compiles_longer(void **state)
 {
     (void)state;
@@ -250,6 +264,7 @@ int main(void)
         cmocka_unit_test(the_reason_names_both_times),
         cmocka_unit_test(several_gpus_must_gain),
         cmocka_unit_test(more_rows_are_more_work),
+        cmocka_unit_test(zones_are_less_work),
         cmocka_unit_test(longer_code_compiles_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
