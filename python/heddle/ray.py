@@ -239,8 +239,11 @@ class Cluster:
         """Begins to run a plan, or a query in SQL; `progress`: as for `heddle.create`."""
         return self.prepare(query).start(params, progress=progress, **named)
 
-    def _cut_there(self, query, params, named):
-        """A worker cuts it, for the partitions."""
+    def _make_cut(self, query, params, named):
+        """The document. Over partitions a worker makes it, for as many workers as there are partitions."""
+        if self._con is not None:
+            statement = self._con.prepare_sql(query) if is_sql(query) else self._con.prepare(query)
+            return statement.fragments(len(self._workers), params, **named)
         for attempt in range(RETRIES):
             try:
                 return ray.get(self._workers[0].cut.remote(query, params, named))
@@ -276,16 +279,13 @@ def _look(places: list[_Place]) -> list[_Place]:
 
 
 class Prepared:
-    """A plan, or a query in SQL, made by `Cluster.prepare`. It is cut for the values of its parameters, once as long as these stay, and
-    workers keep the statements of its fragments over base tables."""
+    """A plan, or a query in SQL, made by `Cluster.prepare`. It is cut for the values of its parameters, once as long as these
+    stay, and workers keep the statements of its fragments over base tables. A parameter without a value has the plan's default."""
 
     def __init__(self, cluster: Cluster, query: Plan):
         if not cluster._workers:
             raise UserError("the cluster was closed")
         self._cluster, self._query = cluster, query if is_sql(query) else read_plan(query)
-        self._statement = None
-        if cluster._con is not None:
-            self._statement = cluster._con.prepare_sql(query) if is_sql(query) else cluster._con.prepare(self._query)
         self._cut: tuple[str, dict, list[str]] | None = None  # for which values, the document, its plans as JSON
 
     def start(self, params: Params = None, *, progress: Any = False, **named: Any) -> Query:
@@ -295,8 +295,7 @@ class Prepared:
             raise UserError("the cluster was closed")
         values = values_text(params) + values_text(named)
         if self._cut is None or self._cut[0] != values:
-            document = (self._statement.fragments(len(self._cluster._workers), params, **named) if self._statement else
-                        self._cluster._cut_there(self._query, params, named))
+            document = self._cluster._make_cut(self._query, params, named)
             self._cut = values, document, [json.dumps(f["plan"]) for f in document["fragments"]]
         return Query(self._cluster, *self._cut[1:], progress, began)
 
