@@ -375,8 +375,9 @@ class Query:
         for attempt in range(RETRIES):
             self._wait()
             try:
-                reports = ray.get([r for of_one in self._reports for _, r in of_one])
-                return ray.get(list(self._parts[-1])), self._describe(iter(reports))
+                last = self._parts[-1]
+                got = ray.get([*last, *(r for of_one in self._reports for _, r in of_one)])  # at once: Ray prints errors that nobody gets
+                return got[:len(last)], self._describe(iter(got[len(last):]))
             except _LOST:
                 if attempt == RETRIES - 1 or self._cancelled:
                     raise
@@ -424,10 +425,10 @@ class _Result(Result):
 class _Profile(Profile):
     """report["fragments"] has of each fragment its parts: `worker`; `start_ms`, since the query began; `wait_ms`, for another
     fragment on that worker; `prepare_ms`, to register what it reads and type its plan; `compile_ms`, `execute_ms`; `send_ms`, to divide
-    rows of a shuffle; `rows`, `bytes` of the result, `read_bytes` of the results that it reads."""
+    rows of a shuffle; `cpu_ms`, of all threads of the worker, from `prepare_ms` to `execute_ms`; `rows`, `bytes` of the result, `read_bytes` of the results that it reads."""
 
     def __repr__(self):
-        columns = ("worker", "start_ms", "wait_ms", "prepare_ms", "compile_ms", "execute_ms", "send_ms", "rows", "bytes", "read_bytes")
+        columns = ("worker", "start_ms", "wait_ms", "prepare_ms", "compile_ms", "execute_ms", "send_ms", "cpu_ms", "rows", "bytes", "read_bytes")
         lines = [f"ray, {self.report['workers']} workers", f"     cut {self.report['cut_ms']:10.3f} ms",
                  f"   total {self.report['total_ms']:10.3f} ms", "fragment     " + " ".join(f"{c:>10}" for c in columns)]
         for f in self.report["fragments"]:

@@ -5,7 +5,9 @@
 
 Of each plan in milliseconds: one process, its statement prepared before (median); the first execution on the workers, which
 compiles; further executions of the prepared plan there (median and longest); the difference of the medians. Both take turns, so that
-what else the machine does falls on both. --split: the times of each fragment below.
+what else the machine does falls on both. Then processor time, which other processes disturb less: of the one process, and on the
+workers of the longest parts of the fragments, one after the other, which is what cores of their own would take beside Ray. --split:
+the times of each fragment below.
 """
 import argparse
 import json
@@ -19,23 +21,37 @@ import heddle.ray
 
 
 def timed(run):
-    began = time.perf_counter()
+    """Milliseconds, those of the processor, and the result."""
+    began, cpu = time.perf_counter(), time.process_time()
     result = run()
     result.arrow()
-    return 1e3 * (time.perf_counter() - began), result
+    return 1e3 * (time.perf_counter() - began), 1e3 * (time.process_time() - cpu), result
+
+
+def longest_path(report):
+    """Milliseconds of the processor: a worker's parts of a fragment take turns."""
+    total = 0.0
+    for f in report["fragments"]:
+        workers = [0.0] * report["workers"]
+        for p in f["parts"]:
+            workers[p["worker"]] += p["cpu_ms"] + p["send_ms"]
+        total += max(workers)
+    return total
 
 
 def measure(con, cluster, plan, values, repeat):
-    """Milliseconds: alone, first, again, longest; and the last report."""
+    """Milliseconds: alone, first, again, longest, CPU alone, CPU there; and the last report."""
     here, there = con.prepare(plan), cluster.prepare(plan)
     here.run(values).arrow()
-    first, _ = timed(lambda: there.run(values))
-    alone, again = [], []
+    first = timed(lambda: there.run(values))[0]
+    alone, again, paths = [], [], []
     for _ in range(repeat):
-        alone.append(timed(lambda: here.run(values))[0])
-        ms, result = timed(lambda: there.run(values))
-        again.append(ms)
-    return statistics.median(alone), first, statistics.median(again), max(again), result
+        alone.append(timed(lambda: here.run(values)))
+        again.append(timed(lambda: there.run(values)))
+        paths.append(longest_path(again[-1][2].profile.report))
+    middle = statistics.median
+    return (middle(a[0] for a in alone), first, middle(a[0] for a in again), max(a[0] for a in again), middle(a[1] for a in alone),
+            middle(paths), again[-1][2].profile)
 
 
 def parse():
@@ -55,23 +71,28 @@ def parse():
 def main():
     o = parse()
     values = json.loads(o.params.read_text()) if o.params else {}
-    sums, most = [0.0, 0.0, 0.0], (0.0, "")
+    sums, most = [0.0] * 5, (0.0, "")
     with tempfile.TemporaryDirectory() as folder:
         heddle.ray.place(o.db, folder, o.workers, count=o.partitions)
         paths = [f"{folder}/node-{i}" for i in range(o.workers)]
         with heddle.connect(o.db, threads=o.threads, backend="cpu") as con, \
                 heddle.ray.Cluster(paths, threads=o.threads, backend="cpu") as cluster:
-            print(f"{'plan':8} {'alone':>8} {'first':>8} {'again':>8} {'longest':>8} {'more':>8}")
+            print("plan    " + "".join(f"{c:>10}" for c in ("alone", "first", "again", "longest", "more", "CPU alone", "CPU path")))
             for plan in sorted(o.plans):
-                alone, first, again, longest, result = measure(con, cluster, plan, values.get(plan.stem, {}), o.repeat)
-                print(f"{plan.stem:8} {alone:8.1f} {first:8.1f} {again:8.1f} {longest:8.1f} {again - alone:8.1f}", flush=True)
+                alone, first, again, longest, cpu, path, profile = measure(con, cluster, plan, values.get(plan.stem, {}), o.repeat)
+                show(plan.stem, alone, first, again, longest, again - alone, cpu, path)
                 if o.split:
-                    print(result.profile, flush=True)
-                sums = [a + b for a, b in zip(sums, (alone, first, again))]
+                    print(profile, flush=True)
+                sums = [a + b for a, b in zip(sums, (alone, first, again, cpu, path))]
                 most = max(most, (again - alone, plan.stem))
-    print(f"{'sum':8} {sums[0]:8.1f} {sums[1]:8.1f} {sums[2]:8.1f} {'':8} {sums[2] - sums[0]:8.1f}, at most {most[0]:.1f} ({most[1]})")
+    show("sum", *sums[:3], 0.0, sums[2] - sums[0], *sums[3:])
+    print(f"at most {most[0]:.1f} more ({most[1]})")
     if o.limit and most[0] > o.limit:
         raise SystemExit(f"{most[1]} takes {most[0]:.0f} ms more than in one process, {o.limit:.0f} are allowed")
+
+
+def show(name, *ms):
+    print(f"{name:8}" + "".join(f"{m:10.1f}" for m in ms), flush=True)
 
 
 main()

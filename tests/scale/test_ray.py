@@ -291,6 +291,23 @@ def test_prepared():
         assert "closed" in str(e), e
 
 
+def test_killed_among_queries():
+    """A worker dies while all plans of a suite are under way, with whatever they have in the object store."""
+    for db, plans, values in plans_of_suites():
+        want = [one_process(db, p, values.get(p.stem, {})) for p in plans]
+        with placed(db, 2) as paths, heddle.ray.Cluster(paths, threads=1) as cluster:
+            for number in (0, 1):
+                pid = cluster.workers()[number]["pid"]
+                queries = [cluster.start(p, values.get(p.stem, {})) for p in plans]
+                time.sleep(0.02)
+                os.kill(pid, signal.SIGKILL)
+                for p, query, rows in zip(plans, queries, want):
+                    wrong = differences(json.loads(p.read_text()), rows, query.result().arrow())
+                    assert not wrong, (p, number, wrong)
+                assert cluster.workers()[number]["pid"] != pid
+            no_tables_left(cluster, db)
+
+
 def test_report():
     """What each part did, in numbers that agree with each other."""
     with placed(TPCH, 2) as paths, heddle.ray.Cluster(paths, threads=1) as cluster:
