@@ -76,7 +76,7 @@ def main():
         heddle.ray.place(o.db, folder, o.workers, count=o.partitions)
         paths = [f"{folder}/node-{i}" for i in range(o.workers)]
         with heddle.connect(o.db, threads=o.threads, backend="cpu") as con, \
-                heddle.ray.Cluster(paths, threads=o.threads, backend="cpu") as cluster:
+                heddle.ray.Cluster(paths, address="local", threads=o.threads, backend="cpu") as cluster:
             print("plan    " + "".join(f"{c:>10}" for c in ("alone", "first", "again", "longest", "more", "CPU alone", "CPU path")))
             for plan in sorted(o.plans):
                 alone, first, again, longest, cpu, path, profile = measure(con, cluster, plan, values.get(plan.stem, {}), o.repeat)
