@@ -3,9 +3,9 @@
 
     ray_times.py DB [--params FILE] [--workers N] [--partitions N] [--repeat N] [--threads N] PLAN...
 
-Of each plan in milliseconds: one process, its statement prepared before (median); the first execution on the workers, which
-compiles; further executions of the prepared plan there (median and longest); the difference of the medians. Both take turns, so that
-what else the machine does falls on both. Then processor time, which other processes disturb less: of the one process, and on the
+Of each plan in milliseconds: one process, its statement prepared before (shortest); the first execution on the workers, which
+compiles; further executions of the prepared plan there (shortest and median); the difference of the shortest. Both take turns, so
+that what else the machine does falls on both. Then processor time, which other processes disturb less: of the one process, and on the
 workers of the longest parts of the fragments, one after the other, which is what cores of their own would take beside Ray. --split:
 the times of each fragment below.
 """
@@ -40,7 +40,7 @@ def longest_path(report):
 
 
 def measure(con, cluster, plan, values, repeat):
-    """Milliseconds: alone, first, again, longest, CPU alone, CPU there; and the last report."""
+    """Milliseconds: alone, first, again, median, CPU alone, CPU there; and the last profile."""
     here, there = con.prepare(plan), cluster.prepare(plan)
     here.run(values).arrow()
     first = timed(lambda: there.run(values))[0]
@@ -49,9 +49,9 @@ def measure(con, cluster, plan, values, repeat):
         alone.append(timed(lambda: here.run(values)))
         again.append(timed(lambda: there.run(values)))
         paths.append(longest_path(again[-1][2].profile.report))
-    middle = statistics.median
-    return (middle(a[0] for a in alone), first, middle(a[0] for a in again), max(a[0] for a in again), middle(a[1] for a in alone),
-            middle(paths), again[-1][2].profile)
+    times = [a[0] for a in again]
+    return (min(a[0] for a in alone), first, min(times), statistics.median(times), min(a[1] for a in alone), min(paths),
+            again[-1][2].profile)
 
 
 def parse():
@@ -71,21 +71,21 @@ def parse():
 def main():
     o = parse()
     values = json.loads(o.params.read_text()) if o.params else {}
-    sums, most = [0.0] * 5, (0.0, "")
+    sums, most = [0.0] * 6, (0.0, "")
     with tempfile.TemporaryDirectory() as folder:
         heddle.ray.place(o.db, folder, o.workers, count=o.partitions)
         paths = [f"{folder}/node-{i}" for i in range(o.workers)]
         with heddle.connect(o.db, threads=o.threads, backend="cpu") as con, \
                 heddle.ray.Cluster(paths, address="local", threads=o.threads, backend="cpu") as cluster:
-            print("plan    " + "".join(f"{c:>10}" for c in ("alone", "first", "again", "longest", "more", "CPU alone", "CPU path")))
+            print("plan    " + "".join(f"{c:>10}" for c in ("alone", "first", "again", "median", "more", "CPU alone", "CPU path")))
             for plan in sorted(o.plans):
-                alone, first, again, longest, cpu, path, profile = measure(con, cluster, plan, values.get(plan.stem, {}), o.repeat)
-                show(plan.stem, alone, first, again, longest, again - alone, cpu, path)
+                alone, first, again, median, cpu, path, profile = measure(con, cluster, plan, values.get(plan.stem, {}), o.repeat)
+                show(plan.stem, alone, first, again, median, again - alone, cpu, path)
                 if o.split:
                     print(profile, flush=True)
-                sums = [a + b for a, b in zip(sums, (alone, first, again, cpu, path))]
+                sums = [a + b for a, b in zip(sums, (alone, first, again, median, cpu, path))]
                 most = max(most, (again - alone, plan.stem))
-    show("sum", *sums[:3], 0.0, sums[2] - sums[0], *sums[3:])
+    show("sum", *sums[:4], sums[2] - sums[0], *sums[4:])
     print(f"at most {most[0]:.1f} more ({most[1]})")
     if o.limit and most[0] > o.limit:
         raise SystemExit(f"{most[1]} takes {most[0]:.0f} ms more than in one process, {o.limit:.0f} are allowed")
