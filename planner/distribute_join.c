@@ -3,6 +3,8 @@
  *   both are spread by columns that the join equates: they do already
  *   one is spread, every worker has the other: they do, but what comes of rows without a match is known only where that
  *     row's other side is whole; so the side whose such rows stay, or that is tested for matches, is the spread one
+ *   every worker has the left one of a semi or anti join, and the right one is spread: each worker sends the keys of left rows
+ *     that it has a match for (a semijoin reduction: Bernstein and Chiu, Using Semi-Joins to Solve Relational Queries, 1981)
  *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
  *   every worker; or both go to one, whatever sends least */
 #include "planner/distribute_join.h"
@@ -207,6 +209,79 @@ static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, s
         *l = dist_everywhere(d, *l);
 }
 
+/* ---- semijoin reduction ------------------------------------------------------------------------- */
+
+/* Matched keys, of all workers. */
+static double reduced_rows(const struct dist *d, const struct fe_node *n)
+{
+    return HD_MIN(dist_rows(d, n->inputs[0]) * d->workers, dist_rows(d, n->inputs[1]));
+}
+
+/* Of a spread right side only the keys matter that left rows have, of which every worker may find its own: that takes less
+ * than `sent` bytes a worker, and no more left rows are gone through than right ones. */
+static bool may_reduce(const struct dist *d, const struct fe_node *n, const struct dist_rel *l,
+                       const struct dist_rel *r)
+{
+    bool tests = n->u.join.kind == FE_SEMI || n->u.join.kind == FE_ANTI;
+    if (!tests || l->split || !r->split || n->u.join.residual || !n->u.join.nkeys || dist_in_passes(d))
+        return false;
+    double left = dist_rows(d, n->inputs[0]), right = dist_rows(d, n->inputs[1]);
+    double gathered = dist_bytes(d, r->node), shuffled = (dist_bytes(d, l->node) + gathered) / d->workers;
+    double keys = reduced_rows(d, n) * (gathered / right);
+    return left <= right / d->workers && keys < HD_MIN(gathered, shuffled);
+}
+
+static const char *key_name(struct dist *d, int i)
+{
+    return hd_asprintf(d->a, "key_%d", i);
+}
+
+/* Keys of left rows for which a worker's right rows have a match, each once: the right side of the join's rest, whose
+ * conditions become those of the keys. */
+static struct cJSON *matched_keys(struct dist *d, const struct cJSON *op, const struct dist_rel *l, struct cJSON *right)
+{
+    struct cJSON *exprs = fe_make_list(d->a),
+                 *semi = dist_over(d->a, op, "right", right, "left", "kind", "strategy", "build", NULL);
+    int i = 0;
+    for (const struct cJSON *pair = fe_first_json(fe_member(op, "on")); pair; pair = fe_next_json(pair))
+        fe_push(exprs, dist_as(d->a, fe_copy_json(d->a, fe_first_json(pair)), key_name(d, i++)));
+    fe_put(semi, "left", fe_copy_json(d->a, l->op));
+    fe_put(semi, "kind", fe_make_string(d->a, "semi"));
+    struct cJSON *keys = dist_new_op(d->a, "project", semi);
+    fe_put(keys, "exprs", exprs);
+    return dist_new_op(d->a, "distinct", keys);
+}
+
+static struct cJSON *conditions_of_keys(struct dist *d, const struct cJSON *op)
+{
+    struct cJSON *on = fe_make_list(d->a);
+    int i = 0;
+    for (const struct cJSON *pair = fe_first_json(fe_member(op, "on")); pair; pair = fe_next_json(pair)) {
+        struct cJSON *both = fe_make_list(d->a);
+        fe_push(both, fe_copy_json(d->a, fe_first_json(pair)));
+        fe_push(both, dist_col(d->a, key_name(d, i++)));
+        const struct cJSON *option = fe_next_json(fe_next_json(fe_first_json(pair)));
+        if (option)
+            fe_push(both, fe_copy_json(d->a, option));
+        fe_push(on, both);
+    }
+    return on;
+}
+
+/* The right side is those keys then. The join's operator for them. */
+static const struct cJSON *reduce(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel *l,
+                                  struct dist_rel *r)
+{
+    *l = dist_everywhere(d, *l);
+    dist_work(d, l, dist_rows(d, l->node));
+    dist_work(d, r, dist_rows(d, r->node));
+    r->op = matched_keys(d, op, l, r->op);
+    *r = dist_cut_all(d, *r, reduced_rows(d, n));
+    return dist_over(d->a, op, "on", conditions_of_keys(d, op), NULL);
+}
+
+/* ---- the join ----------------------------------------------------------------------------------- */
+
 /* Either side may be the one that is stored: the smaller one is. */
 static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r, struct dist_rel *out)
 {
@@ -220,9 +295,13 @@ static void add_table(struct dist *d, const struct dist_rel *l, const struct dis
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
-    bring(d, n, &left, &right);
+    bool reduced = may_reduce(d, n, &left, &right);
+    if (reduced)
+        op = reduce(d, op, n, &left, &right);
+    else
+        bring(d, n, &left, &right);
     dist_work(d, &left, dist_rows(d, left.node));
-    dist_work(d, &right, dist_rows(d, right.node));
+    dist_work(d, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node));
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);

@@ -332,6 +332,13 @@ def _value(v: Any) -> Any:
     raise UserError(f"a parameter cannot be of type {type(v).__name__}")
 
 
+def values_text(params: Any) -> str:
+    """JSON that differs where values of parameters do."""
+    if isinstance(params, Mapping):
+        return json.dumps({str(k): _value(v) for k, v in params.items()})
+    return json.dumps(_value(params))
+
+
 class Statement:
     """A prepared plan. Threads that share one take turns.
 

@@ -28,13 +28,13 @@ except ImportError as missing:
 
 from . import _fragments as fragments
 from . import _partitions as partitions
-from ._connection import Connection, Params, Plan, connect, is_sql, read_plan
+from ._connection import Connection, Params, Plan, connect, is_sql, read_plan, values_text
 from ._create import _Bar
 from ._errors import Error, ResourceError, UserError
 from ._place import place
-from ._result import Result
+from ._result import Profile, Result
 
-__all__ = ["Cluster", "Query", "place"]
+__all__ = ["Cluster", "Prepared", "Query", "place"]
 
 RETRIES = 3  # of a worker that died, and of what it was at
 
@@ -48,16 +48,21 @@ class _Worker:
         self._runner = fragments.Runner(connect(**options) if catalogs is None
                                         else partitions.connect_to(catalogs=catalogs, **options))
 
-    def run(self, query: str, plan: dict, values: dict, segment: int | None, column: str | None, workers: int,
+    def run(self, query: str, plan: str, values: dict, segment: int | None, column: str | None, workers: int,
             inputs: Sequence[tuple[str, int]], *parts):
-        """A pyarrow.Table, or with `column`, of a shuffle, one for each of so many workers. `segment`: the partition that the
-        plan is over. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts' arrays lie in
-        the object store's memory, and are read where they are."""
+        """A pyarrow.Table, or with `column`, of a shuffle, one for each of so many workers; and a report, a dict. `segment`: the
+        partition that the plan is over. `inputs`: names of tables, and of how many of the parts, in turn, each is made. The parts'
+        arrays lie in the object store's memory, and are read where they are."""
         import pyarrow
+        start = time.time()
         rest = iter(parts)
         tables = {name: pyarrow.concat_tables(itertools.islice(rest, count)) for name, count in inputs}
-        rows = self._runner.run(plan, values, tables, query, segment)
-        return rows if column is None else fragments.spread(rows, column, workers)
+        rows, report = self._runner.run(plan, values, tables, query, segment)
+        sends = time.perf_counter()
+        out = [rows] if column is None else fragments.spread(rows, column, workers)
+        report |= {"send_ms": 1e3 * (time.perf_counter() - sends), "rows": rows.num_rows, "bytes": sum(t.nbytes for t in out),
+                   "read_bytes": sum(t.nbytes for t in tables.values()), "start": start}
+        return *out, report
 
     @ray.method(concurrency_group="control")
     def cut(self, query: bytes | str, params: Params, named: dict) -> dict:
@@ -226,18 +231,19 @@ class Cluster:
         about = ray.get([w.about.remote() for w in self._workers])
         return [{**a, "partitions": sorted(s.partitions)} for a, s in zip(about, self._places)]
 
+    def prepare(self, query: Plan) -> Prepared:
+        """A plan, or a query in SQL, that can be run many times, with other parameters."""
+        return Prepared(self, query)
+
     def start(self, query: Plan, params: Params = None, *, progress: Any = False, **named: Any) -> Query:
         """Begins to run a plan, or a query in SQL; `progress`: as for `heddle.create`."""
-        if not self._workers:
-            raise UserError("the cluster was closed")
-        return Query(self, self._cut(query, params, named), progress)
+        return self.prepare(query).start(params, progress=progress, **named)
 
-    def _cut(self, query, params, named):
+    def _make_cut(self, query, params, named):
+        """The document. Over partitions a worker makes it, for as many workers as there are partitions."""
         if self._con is not None:
             statement = self._con.prepare_sql(query) if is_sql(query) else self._con.prepare(query)
             return statement.fragments(len(self._workers), params, **named)
-        if not is_sql(query):
-            query = read_plan(query)
         for attempt in range(RETRIES):
             try:
                 return ray.get(self._workers[0].cut.remote(query, params, named))
@@ -249,11 +255,11 @@ class Cluster:
                 raise _error(e) from None
         raise AssertionError("not reached")
 
-    def _actor(self, fragment: dict, worker: int, count: int):
-        """Who runs the fragment's part of a worker, of so many: of those over a partition one that has it."""
+    def _runs_on(self, fragment: dict, worker: int, count: int) -> int:
+        """Which worker runs the fragment's part of a worker, of so many: of those over a partition one that has it."""
         alone = fragment["id"] if fragment["workers"] == "one" else 0  # such fragments are not all the first one's
         over = self._segment(fragment, worker, count)
-        return self._workers[(worker + alone) % len(self._workers) if over is None else self._runs[over]]
+        return (worker + alone) % len(self._workers) if over is None else self._runs[over]
 
     def _segment(self, fragment: dict, worker: int, count: int) -> int | None:
         return fragments.segment_of(fragment, worker, count) if self._con is None else None
@@ -272,23 +278,54 @@ def _look(places: list[_Place]) -> list[_Place]:
     return [dataclasses.replace(s, partitions=frozenset(f), catalogs=catalogs) for s, f in zip(places, found) if f]
 
 
+class Prepared:
+    """A plan, or a query in SQL, made by `Cluster.prepare`. It is cut for the values of its parameters, once as long as these
+    stay, and workers keep the statements of its fragments over base tables. A parameter without a value has the plan's default."""
+
+    def __init__(self, cluster: Cluster, query: Plan):
+        if not cluster._workers:
+            raise UserError("the cluster was closed")
+        self._cluster, self._query = cluster, query if is_sql(query) else read_plan(query)
+        self._cut: tuple[str, dict, list[str]] | None = None  # for which values, the document, its plans as JSON
+
+    def start(self, params: Params = None, *, progress: Any = False, **named: Any) -> Query:
+        """Begins to run it; `progress`: as for `heddle.create`."""
+        began = time.perf_counter()
+        if not self._cluster._workers:
+            raise UserError("the cluster was closed")
+        values = values_text(params) + values_text(named)
+        if self._cut is None or self._cut[0] != values:
+            document = self._cluster._make_cut(self._query, params, named)
+            self._cut = values, document, [json.dumps(f["plan"]) for f in document["fragments"]]
+        return Query(self._cluster, *self._cut[1:], progress, began)
+
+    def run(self, params: Params = None, *, progress: Any = False, **named: Any) -> Result:
+        """Runs it."""
+        return self.start(params, progress=progress, **named).result()
+
+
 class Query:
-    """A plan that runs on a cluster, made by `Cluster.start`."""
+    """A plan that runs on a cluster, made by `Cluster.start` or `Prepared.start`."""
 
     _numbers = itertools.count()
 
-    def __init__(self, cluster: Cluster, document: dict, progress: Any):
+    def __init__(self, cluster: Cluster, document: dict, plans: Sequence[str], progress: Any, began: float):
         self.document = document  # docs/scale.md
         self._name = f"{os.getpid()}-{next(Query._numbers)}"
-        self._cluster, self._progress, self._begun = cluster, progress, time.perf_counter()
+        self._cluster, self._plans, self._progress, self._began = cluster, plans, progress, began
+        self._cut_ms = 1e3 * (time.perf_counter() - began)
+        self._start = time.time()
         self._cancelled = False
-        self._parts: list[list] = []  # of each fragment: what each of its workers gives
+        self._parts: list[list] = []    # of each fragment: what each of its workers gives
+        self._reports: list[list] = []  # likewise: which worker, and what it says about it
         self._begin()
 
     def _begin(self):
-        self._parts = []
+        self._parts, self._reports = [], []
         for f in self.document["fragments"]:
-            self._parts.append([self._submit(f, w) for w in fragments.workers_of(f, self.document["workers"])])
+            parts, reports = zip(*[self._submit(f, w) for w in fragments.workers_of(f, self.document["workers"])])
+            self._parts.append(parts)
+            self._reports.append(reports)
 
     def _submit(self, fragment, worker):
         """Ray begins with it when its inputs are there."""
@@ -299,10 +336,11 @@ class Query:
             inputs.append((i["table"], len(read)))
             parts += read
         column, count = fragment.get("column"), self.document["workers"]  # of a shuffle, which gives so many tables
-        actor = self._cluster._actor(fragment, worker, count)
-        return actor.run.options(num_returns=count if column else 1).remote(
-            self._name, fragment["plan"], fragments.binds(fragment, worker), self._cluster._segment(fragment, worker, count),
+        number = self._cluster._runs_on(fragment, worker, count)
+        *made, report = self._cluster._workers[number].run.options(num_returns=1 + (count if column else 1)).remote(
+            self._name, self._plans[fragment["id"]], fragments.binds(fragment, worker), self._cluster._segment(fragment, worker, count),
             column, count, inputs, *parts)
+        return made if column else made[0], (number, report)
 
     def cancel(self) -> None:
         """From any thread: `result` raises `heddle.Cancelled`, unless the rows are there."""
@@ -316,7 +354,7 @@ class Query:
         if not self._parts:
             raise UserError("the rows were taken")
         try:
-            parts = self._rows()
+            parts, reports = self._rows()
         except ray.exceptions.RayError as e:
             raise _error(e) from None
         except KeyboardInterrupt:
@@ -327,16 +365,19 @@ class Query:
             if self._cancelled:
                 for worker in self._cluster._workers:
                     worker.forget.remote(self._name)
-        ms = round(1e3 * (time.perf_counter() - self._begun), 3)
-        report = {"backend": "ray", "threads": self.document["workers"], "total_ms": ms}
-        return Result(None, json.dumps(report), None, pyarrow.concat_tables(parts))
+        report = {"backend": "ray", "workers": len(self._cluster), "cut_ms": round(self._cut_ms, 3), "fragments": reports,
+                  "total_ms": round(1e3 * (time.perf_counter() - self._began), 3)}
+        return _Result(None, json.dumps(report), None, pyarrow.concat_tables(parts))
 
     def _rows(self):
-        """The result's parts. Where more is lost than Ray brings back, all begins again on the workers that are left."""
+        """The result's parts, and reports of the fragments. Where more is lost than Ray brings back, all begins again on the workers
+        that are left."""
         for attempt in range(RETRIES):
             self._wait()
             try:
-                return ray.get(self._parts[-1])
+                last = self._parts[-1]
+                got = ray.get([*last, *(r for of_one in self._reports for _, r in of_one)])  # at once: Ray prints errors that nobody gets
+                return got[:len(last)], self._describe(iter(got[len(last):]))
             except _LOST:
                 if attempt == RETRIES - 1 or self._cancelled:
                     raise
@@ -344,15 +385,56 @@ class Query:
                 self._begin()
         raise AssertionError("not reached")
 
+    def _describe(self, reports):
+        """Of each fragment, and of each of its parts. Clocks of the machines are taken to agree."""
+        out = []
+        for f, of_one in zip(self.document["fragments"], self._reports):
+            parts = []
+            for (worker, _), r in zip(of_one, reports):
+                start = 1e3 * (r.pop("start") - self._start) + self._cut_ms
+                parts.append({"worker": worker, "start_ms": round(start, 3), **{k: round(v, 3) for k, v in r.items()}})
+            out.append({"id": f["id"], "exchange": f["exchange"], "reads": [i["fragment"] for i in f["inputs"]], "parts": parts})
+        return out
+
     def _wait(self):
         """Until all is done, also where something fails: then so does all that reads it, at once."""
-        left = [ref for part in sum(self._parts, []) for ref in (part if isinstance(part, list) else [part])]
-        count = len(left)
+        reports = [[r for _, r in of_one] for of_one in self._reports]
+        waited = [r for of_one in reports for r in of_one]
+        count, left = len(waited), waited
         with _Bar(self._progress) as say:
             while left:
-                say((count - len(left)) / count, f"{count - len(left)} of {count} parts of fragments")
-                _, left = ray.wait(left, fetch_local=False)
+                say((count - len(left)) / count, self._where(reports, set(left), count - len(left)))
+                _, left = ray.wait(left, num_returns=len(left), timeout=0.1, fetch_local=False)
             say(1.0, f"{count} of {count} parts of fragments")
+
+    def _where(self, reports, left, done):
+        """For the bar: the first fragment that has not ended."""
+        number = next(i for i, of_one in enumerate(reports) if left.intersection(of_one))
+        f, parts = self.document["fragments"][number], reports[number]
+        return (f"fragment {number} ({f['exchange']}) {len(parts) - len(left.intersection(parts))}/{len(parts)}, "
+                f"all {done}/{sum(map(len, reports))}")
+
+
+class _Result(Result):
+    @property
+    def profile(self) -> Profile:
+        """Times of the run, of its fragments and of their parts on the workers."""
+        return _Profile(self._report, None)
+
+
+class _Profile(Profile):
+    """report["fragments"] has of each fragment its parts: `worker`; `start_ms`, since the query began; `wait_ms`, for another
+    fragment on that worker; `prepare_ms`, to register what it reads and type its plan; `compile_ms`, `execute_ms`; `send_ms`, to divide
+    rows of a shuffle; `cpu_ms`, of all threads of the worker, from `prepare_ms` to `execute_ms`; `rows`, `bytes` of the result, `read_bytes` of the results that it reads."""
+
+    def __repr__(self):
+        columns = ("worker", "start_ms", "wait_ms", "prepare_ms", "compile_ms", "execute_ms", "send_ms", "cpu_ms", "rows", "bytes", "read_bytes")
+        lines = [f"ray, {self.report['workers']} workers", f"     cut {self.report['cut_ms']:10.3f} ms",
+                 f"   total {self.report['total_ms']:10.3f} ms", "fragment     " + " ".join(f"{c:>10}" for c in columns)]
+        for f in self.report["fragments"]:
+            lines += [f"{f['id']:<3}{f['exchange']:<10}" + " ".join(
+                f"{p[c]:10.1f}" if c.endswith("_ms") else f"{p[c]:10}" for c in columns) for p in f["parts"]]
+        return "\n".join(lines)
 
 
 def _error(e: Exception) -> Exception:

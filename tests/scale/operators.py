@@ -66,6 +66,9 @@ CHILD, PARENT = scan("child"), scan("parent")
 LOCAL, GATHERED, SHUFFLED = ["result"], ["gather", "result"], ["shuffle", "result"]
 FEW = {2: SHUFFLED, 5: GATHERED}  # four values: too few for five workers
 V = {"arg": "v"}
+SOME = {"op": "sort", "keys": ["p"], "limit": 50, "input": scan("parent", filter="p > 3")}  # one worker has them
+Y = {"op": "project", "exprs": [{"expr": "nullif(y, 7)", "as": "y"}], "input": {"op": "repeat", "count": "4", "input": scan("spread", filter="y < 900")}}
+REDUCED = ["broadcast", "gather", "result"]
 SHARED = {"sums": aggregate(CHILD, ["small"], ("sum", {"arg": "f"}))}
 
 # What, the plan, the exchanges.
@@ -105,6 +108,10 @@ CASES = [
     ("two ways", join("semi", aggregate(CHILD, ["v"], ("median", {"arg": "f"})), scan("child", alias="b"), ["v", "b.k"]), None),
     ("two shuffles", join("left", aggregate(CHILD, ["v"], ("median", {"arg": "f"})), aggregate(CHILD, [{"expr": "v", "as": "w"}],
      ("median", {"arg": "k"}), ("mode", {"arg": "k"})) | {"aggs": [{"fn": "mode", "arg": "k", "as": "m"}]}, ["v", "w"]), None),
+    ("existence for few", join("semi", SOME, Y, ["other", "y"], ["p", "y - 3"]), REDUCED),
+    ("no existence for few", join("anti", SOME, Y, ["p", "y"], strategy="hash"), REDUCED),
+    ("no existence for few, NULLs equal", join("anti", SOME, Y, ["other", "y", "null_equal"]), REDUCED),
+    ("existence for few, a condition", join("semi", SOME, Y, ["p", "y"], residual="y % 2 = 0"), None),
     ("a mark", join("mark", CHILD, scan("parent", alias="q", filter="q.p > 190"), ["small", "q.other"], mark="m"), ["broadcast", "result"]),
     ("beside a whole", join("full", CHILD, scan("keyless"), ["s", "a"]), GATHERED),
     ("a whole in front", join("left", scan("keyless"), CHILD, ["a", "s"]), LOCAL),

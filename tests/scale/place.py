@@ -42,7 +42,7 @@ def run_apart(nodes, runs, document):
             inputs = {i["table"]: pyarrow.concat_tables(fragments.parts_of(document["fragments"][i["fragment"]], done[i["fragment"]], w))
                       for i in f["inputs"]}
             segment = fragments.segment_of(f, w, workers)
-            rows = runners[0 if segment is None else runs[segment]].run(f["plan"], fragments.binds(f, w), inputs, segment=segment)
+            rows, _ = runners[0 if segment is None else runs[segment]].run(json.dumps(f["plan"]), fragments.binds(f, w), inputs, segment=segment)
             done[f["id"]].append(fragments.spread(rows, f["column"], workers) if f["exchange"] == "shuffle" else rows)
     return pyarrow.concat_tables(done[document["fragments"][-1]["id"]])
 
