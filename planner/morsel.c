@@ -4,13 +4,12 @@
  * of the source, or one thread would have them all (Leis et al., Morsel-Driven Parallelism, SIGMOD 2014, takes morsels of a
  * constant number of rows, which says little of their work here). Where the source, or a level, has so few rows that there
  * are fewer morsels than threads (one nation, whose suppliers have all the line items), ranges of children are cut into pieces
- * of about HDD_SPLIT rows of the innermost level. */
+ * of about PIECE_ROWS rows of the innermost level. */
 #include "planner/morsel.h"
 
 #include "runtime/base/util.h"
-#include "templates/abi.h"
 
-enum { FEW_PARENTS = 64 };
+enum { FEW_PARENTS = 64, PIECE_ROWS = 4096 }; /* as many as a long range is cut into everywhere */
 static const double below_max = 1e9;
 
 /* Children of a row of the level above at most; 1 where nothing bounds them. */
@@ -35,8 +34,8 @@ static void cut_ranges(struct pl_pipeline *q)
     double parents = (double)q->spec->table->rows;
     for (int l = 1; l < q->nlevels && parents <= FEW_PARENTS; l++) {
         double children = known_children(q, l), below = rows_below(q, l);
-        if (children > 1 && children * below > HDD_SPLIT) {
-            int piece = (int)HD_MAX(1, HDD_SPLIT / below);
+        if (children > 1 && children * below > PIECE_ROWS) {
+            int piece = (int)HD_MAX(1, PIECE_ROWS / below);
             q->steps[q->levels[l].first_step - 1].piece_children = piece;
             q->spec->piece_children[l] = (uint32_t)piece;
         }
