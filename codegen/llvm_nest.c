@@ -25,7 +25,7 @@ static void run_level(struct cg_fn *f, int level, LLVMValueRef carried, struct c
     l_rarely(f, l_ne(f, status, l_i32(f, 0)), cg_failed_block(f), "done");
 }
 
-static void call_level(struct cg_fn *f, int level, struct cg_range r)
+static void call_level(struct cg_fn *f, int level, struct cg_range r, uint32_t piece)
 {
     const struct pl_level *lv = &f->pipeline->levels[level];
     int bytes = carry_out(f, lv, NULL);
@@ -33,7 +33,7 @@ static void call_level(struct cg_fn *f, int level, struct cg_range r)
     carry_out(f, lv, carried);
     LLVMBasicBlockRef spawn = l_block(f, "spawn");
     LLVMValueRef n = l_sub(f, r.end, r.begin);
-    l_rarely(f, l_icmp(f, LLVMIntUGT, n, l_i64(f, HDD_SPLIT)), spawn, "call");
+    l_rarely(f, l_icmp(f, LLVMIntUGT, n, l_i64(f, piece)), spawn, "call");
     run_level(f, level, carried, r);
     l_br(f, f->next);
     l_goto(f, spawn);
@@ -130,10 +130,10 @@ static void expand(struct cg_fn *f, int k)
         call_part(f, r);
         return;
     }
-    if (s->splittable) {
+    if (s->splittable || s->piece_children) {
         int level = s->level + 1;
         HD_ASSERT(f->pipeline->levels[level].first_step == k + 1);
-        call_level(f, level, r);
+        call_level(f, level, r, s->piece_children ? (uint32_t)s->piece_children : HDD_SPLIT);
         return;
     }
     struct cg_loop l = cg_loop_open(f, r.begin, r.end);

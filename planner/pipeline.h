@@ -156,6 +156,8 @@ struct pl_step {
     bool bits_folded; /* which is smaller than they are (templates/block_bits.cuh) */
     bool polls; /* EXPAND_*: nested ranges can make one morsel long: a CPU looks here for a stop */
     bool splittable; /* EXPAND_*: a range may be long: emit a level entry, split over threads */
+    int piece_children; /* EXPAND_*: a CPU splits ranges of more than so many children, into pieces of so many, as few parents have all
+                           the work (morsel.c); 0: those of more than HDD_SPLIT, if splittable */
     int level; /* level of the loop nest this step runs in */
     double est; /* estimated rows that reach it; < 0 unknown */
     const char *path;

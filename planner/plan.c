@@ -6,6 +6,7 @@
 #include "planner/join_order.h"
 #include "planner/loop.h"
 #include "planner/lower.h"
+#include "planner/morsel.h"
 #include "planner/need.h"
 #include "planner/order_group.h"
 #include "planner/parts.h"
@@ -172,6 +173,13 @@ static int sealing(struct ctx *c)
     return 0;
 }
 
+static int morsels(struct ctx *c)
+{
+    for (int i = 0; i < c->program->npipelines; i++)
+        pl_choose_morsels(&c->program->pipelines[i]);
+    return 0;
+}
+
 static int tiles(struct ctx *c)
 {
     for (int i = 0; i < c->program->npipelines; i++)
@@ -249,6 +257,7 @@ static const struct pass {
     {"loops", loops, PIPES | DENSE | FRAMED, 0, 0},
     {"evaluation", evaluation, PIPES | FRAMED, LAZY, 0},
     {"sealing", sealing, PHYSICAL | DENSE | FRAMED | LAZY, PROGRAM, PIPES},
+    {"morsels", morsels, PROGRAM, 0, 0},
     {"tiles", tiles, PROGRAM, TILES, 0},
     {"parts", parts, PROGRAM | TILES, PARTS, 0},
     {"places", places, PROGRAM, PLACES, 0},

@@ -160,6 +160,8 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_adds(w->o, " [in order]");
     if (s->splittable)
         hd_strbuf_adds(w->o, " [split]");
+    if (s->piece_children)
+        hd_strbuf_addf(w->o, " [cpu: split in %d]", s->piece_children);
     if (s->bits_bytes)
         hd_strbuf_addf(w->o, " [gpu: %s in %d bytes shared]", s->bits_folded ? "folded first" : "bits", s->bits_bytes);
     print_again(w, i);

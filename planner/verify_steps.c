@@ -245,7 +245,7 @@ static bool must_poll(const struct vf *v, const struct pl_step *s)
 
 static bool check_flags(struct vf *v, const struct pl_step *s)
 {
-    VF_CHECK(v, STEP_SPLIT, !s->splittable || pl_opens_level(s->kind));
+    VF_CHECK(v, STEP_SPLIT, (!s->splittable && !s->piece_children) || pl_opens_level(s->kind));
     VF_CHECK(v, STEP_POLLS, s->polls ? pl_opens_level(s->kind) : !must_poll(v, s));
     VF_CHECK(v, STEP_NEAR, !s->near || (pl_step_form(s->kind)->subject == PL_OF_ORDER && !v->p->framed));
     bool searches = s->kind == PL_STEP_SEARCH || s->kind == PL_STEP_PROBE_SORTED || s->kind == PL_STEP_EXPAND_SORTED;

@@ -506,6 +506,10 @@ struct rt_pipeline {
     const char *entry; /* on a CPU: function i32 (args*, thread*, u64 begin, u64 end) */
     const char *level_entry[RT_MAX_LEVELS]; /* splittable levels: i32 (args*, thread*, carried*, u64
                                                begin, u64 end); NULL otherwise */
+    uint32_t piece_children
+        [RT_MAX_LEVELS]; /* of a level: a CPU cuts ranges of children into pieces of so many; 0: HDD_SPLIT */
+    double
+        below; /* rows of the innermost level below one row of the source at most, as far as facts tell; 0: no levels */
     int ncounters; /* 64-bit counters for --profile: rows into step 0.., and into the sink */
     const char **counter_names;
     double *counter_est; /* estimated rows, same index; < 0 unknown */

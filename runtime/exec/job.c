@@ -15,7 +15,14 @@
 #include "runtime/store/store_column.h"
 
 /* A row of a loop over pairs is long work. */
-enum { MORSEL_UNIT = 1024, MORSEL_UNIT_LOOP = 64, MORSEL_MAX = 65536, MORSEL_MAX_NESTED = 16384 };
+enum {
+    MORSEL_UNIT = 1024,
+    MORSEL_UNIT_LOOP = 64,
+    MORSEL_MAX = 65536,
+    MORSEL_MAX_NESTED = 16384,
+    MORSEL_MAX_HEAVY = 256,
+    MORSEL_ROWS_BELOW = 1 << 20
+};
 
 /* A range of children of one row at one level. */
 struct task {
@@ -62,9 +69,13 @@ static uint64_t source_rows(struct rt_exec *x, const struct rt_pipeline *p)
 /* Several morsels per thread for balance; large enough that drawing one costs nothing. */
 static uint64_t morsel_size(const struct rt_exec *x, const struct rt_pipeline *p, uint64_t n)
 {
-    uint64_t max = p->nlevels > 1 ? MORSEL_MAX_NESTED : MORSEL_MAX;
     uint64_t even = n / ((uint64_t)x->o.threads * 8), unit = p->shape == RT_SHAPE_LOOP ? MORSEL_UNIT_LOOP : MORSEL_UNIT;
-    return HD_MIN(max, even / unit * unit + unit);
+    if (p->nlevels == 1)
+        return HD_MIN((uint64_t)MORSEL_MAX, even / unit * unit + unit);
+    /* Rows of the innermost level count. Those of the source may have none: a morsel of them is not too short either. */
+    double below = HD_MAX(p->below, 1), most = HD_MAX(MORSEL_ROWS_BELOW / below, MORSEL_MAX_HEAVY);
+    unit = (uint64_t)HD_MAX((double)unit / below, 1);
+    return HD_MIN((uint64_t)HD_MIN(most, MORSEL_MAX_NESTED), even / unit * unit + unit);
 }
 
 static bool job_over(struct rt_job *j)
@@ -189,7 +200,8 @@ static struct task *cut_piece(struct rt_job *j)
     struct task *top = j->tasks;
     if (!top)
         return NULL;
-    if (top->end - top->begin <= HDD_SPLIT) {
+    uint64_t most = j->p->piece_children[top->level] ? j->p->piece_children[top->level] : HDD_SPLIT;
+    if (top->end - top->begin <= most) {
         j->tasks = top->next;
         atomic_fetch_sub(&j->ntasks, 1);
         return top;
@@ -201,7 +213,7 @@ static struct task *cut_piece(struct rt_job *j)
         return NULL;
     }
     memcpy(piece, top, sizeof *piece + top->bytes);
-    top->begin += HDD_SPLIT;
+    top->begin += most;
     piece->end = top->begin;
     return piece;
 }

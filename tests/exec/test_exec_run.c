@@ -16,6 +16,7 @@ struct tree {
     uint64_t hot, cold, grand;
     _Atomic uint64_t pieces, longest;
     bool fail_in_level;
+    uint64_t piece; /* children of level 1: longer ranges are handed over, and come in such pieces */
 };
 
 static uint64_t children(const struct tree *c, uint64_t i)
@@ -63,7 +64,7 @@ static int32_t level_one(const uint64_t *args, struct hdd_thread *t, void *carri
     const struct carried *k = carried;
     struct carried next __attribute__((aligned(16))) = {.depth = 1};
     atomic_fetch_add(&c->pieces, 1);
-    if (end - begin > HDD_SPLIT)
+    if (end - begin > c->piece)
         return 3;
     if (c->fail_in_level && begin > 0)
         return hdr_fail(t, RT_FAIL_DIV_ZERO, 1);
@@ -82,7 +83,7 @@ static int32_t scan_tree(const uint64_t *args, struct hdd_thread *t, uint64_t be
     for (uint64_t i = begin; i < end; i++) {
         struct carried k __attribute__((aligned(16))) = {.row = i};
         uint64_t n = children(c, i);
-        if (n > HDD_SPLIT ? hdr_spawn(t, 1, &k, sizeof k, 0, (int64_t)n) != 0 : level_one(args, t, &k, 0, n) != 0)
+        if (n > c->piece ? hdr_spawn(t, 1, &k, sizeof k, 0, (int64_t)n) != 0 : level_one(args, t, &k, 0, n) != 0)
             return 1;
     }
     return 0;
@@ -120,22 +121,27 @@ static void long_ranges_are_split(void **state)
 {
     static const struct {
         int64_t rows;
-        uint64_t hot, cold, grand;
-    } cases[] = {{8, 3000000, 10, 0},
-                 {300, 100000, 10, 0},
-                 {58, 20000, 300, 30000},
-                 {5000, HDD_SPLIT + 1, 30, 0},
-                 {1000, HDD_SPLIT, 30, 10}};
+        uint64_t hot, cold, grand, piece;
+    } cases[] = {{8, 3000000, 10, 0, HDD_SPLIT},
+                 {300, 100000, 10, 0, HDD_SPLIT},
+                 {58, 20000, 300, 30000, HDD_SPLIT},
+                 {5000, HDD_SPLIT + 1, 30, 0, HDD_SPLIT},
+                 {1000, HDD_SPLIT, 30, 10, HDD_SPLIT},
+                 {8, 400, 3, 500, 5}, /* few parents have all the work */
+                 {25, 401, 1, 500, 1}};
     (void)state;
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++)
         for (size_t i = 0; i < HD_COUNT(cases); i++) {
             struct fx f;
-            struct tree c = {.hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand};
+            struct tree c = {
+                .hot = cases[i].hot, .cold = cases[i].cold, .grand = cases[i].grand, .piece = cases[i].piece};
             uint64_t n, sum;
             make_tree(&f, &c, fx_threads[k], cases[i].rows);
+            f.pipelines[0].piece_children[1] = c.piece == HDD_SPLIT ? 0 : (uint32_t)c.piece;
+            f.pipelines[0].below = (double)cases[i].hot;
             memcpy(&sum, fx_rows(&f, 0, &n), 8);
             assert_int_equal(sum, wanted_sum(&c, (uint64_t)cases[i].rows));
-            if (cases[i].hot > HDD_SPLIT)
+            if (cases[i].hot > c.piece)
                 assert_true(f.stats.pipelines[0].spawned > 0);
             fx_release(&f);
         }
@@ -146,7 +152,7 @@ static void a_failure_in_a_piece_is_reported(void **state)
     (void)state;
     for (size_t k = 0; k < HD_COUNT(fx_threads); k++) {
         struct fx f;
-        struct tree c = {.hot = 1000000, .fail_in_level = true};
+        struct tree c = {.hot = 1000000, .fail_in_level = true, .piece = HDD_SPLIT};
         make_tree(&f, &c, fx_threads[k], 2000);
         assert_int_equal(fx_run(&f, 0), -1);
         assert_int_equal(f.err.class, HD_ERR_EXEC);

@@ -23,14 +23,14 @@ LIMIT_S = 120
 
 
 def same(a, b):
-    """Of two cells: equal, or doubles (16 or 17 digits are printed where they are not short) within 10^-12 of each other."""
+    """Of two cells: equal, or doubles (of which one prints 15 characters or more) within 10^-12 of each other, which n * 2^-52 is for groups of thousands."""
     if a == b:
         return True
     try:
         x, y = float(a), float(b)
     except ValueError:
         return False
-    return min(len(a), len(b)) >= 15 and abs(x - y) <= 1e-12 * max(abs(x), abs(y))
+    return max(len(a), len(b)) >= 15 and abs(x - y) <= 1e-12 * max(abs(x), abs(y))
 
 
 def equal(a, b):
