@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_order.h"
 #include "templates/embed.h"
 
@@ -288,4 +289,16 @@ const char *rt_gpu_fixed_text(const char *module)
         if (strncmp(hdd_templates[i].name, module, n) == 0 && strcmp(hdd_templates[i].name + n, ".cu") == 0)
             return hdd_templates[i].text;
     HD_BUG("%s.cu is not embedded", module);
+}
+
+/* Loops are not unrolled, little is inlined: what NVRTC takes is mostly for that (docs/performance.md, "First tier on a GPU"). */
+#define QUICK "//! --Ofast-compile=mid\n"
+
+char *rt_gpu_fixed_first(const char *module)
+{
+    const char *text = rt_gpu_fixed_text(module);
+    char *first = hd_try_calloc(strlen(QUICK) + strlen(text) + 1, 1);
+    if (first)
+        stpcpy(stpcpy(first, QUICK), text);
+    return first;
 }

@@ -85,9 +85,15 @@ static void add(struct bench *b, const char *name, const char *text)
     b->v[b->nsources++] = (struct source){.name = name, .text = text};
 }
 
-static void add_fixed_source(struct bench *b, const char *name)
+static void add_fixed_source(struct bench *b, const char *name, bool first)
 {
     const char *text = rt_gpu_fixed_text(name);
+    if (first) {
+        char *heap = rt_gpu_fixed_first(name);
+        CHECK(heap, "no memory");
+        text = hd_strdup(&b->arena, heap);
+        free(heap);
+    }
     add(b, name, b->with ? hd_asprintf(&b->arena, "//! %s\n%s", b->with, text) : text);
 }
 
@@ -95,7 +101,7 @@ static void add_libraries(struct bench *b, unsigned libraries)
 {
     for (int i = 0; i < RT_NLIBRARIES; i++)
         if (libraries >> i & 1)
-            add_fixed_source(b, rt_gpu_library_name(i));
+            add_fixed_source(b, rt_gpu_library_name(i), false);
 }
 
 static void add_fixed(struct bench *b, const struct rt_spec *spec)
@@ -104,7 +110,7 @@ static void add_fixed(struct bench *b, const struct rt_spec *spec)
     const char *names[RT_FIXED_MAX];
     int n = rt_gpu_fixed_modules(spec, &info, false, names);
     for (int i = 0; i < n; i++)
-        add_fixed_source(b, names[i]);
+        add_fixed_source(b, names[i], spec->fixed_tier != RT_FIXED_OPTIMISED);
 }
 
 static void add_program(struct bench *b, const struct sim_program *p, struct rt_gpu_sources *s)
@@ -178,7 +184,7 @@ static void bench_plan(struct bench *b, const char *db, const char *path)
 static void bench_fixed(struct bench *b)
 {
     for (int i = 0; i < RT_WARM_MAX; i++)
-        add_fixed_source(b, rt_gpu_warm_name(i));
+        add_fixed_source(b, rt_gpu_warm_name(i), false);
     time_all(b);
     print(b, "fixed");
 }
@@ -213,7 +219,8 @@ int main(int argc, char **argv)
     hd_arena_init(&b.arena);
     int i = options(&b, argv);
     if (!b.fixed && argc - i < 2) {
-        fprintf(stderr, "usage: bench_sources [--each] [--optimised] [--fixed] [--with OPTIONS] [--arch N] [--threads N] [--repeat N] DB PLAN...\n");
+        fprintf(stderr, "usage: bench_sources [--each] [--optimised] [--fixed] [--with OPTIONS] [--arch N] [--threads "
+                        "N] [--repeat N] DB PLAN...\n");
         return 2;
     }
     if (rt_nvrtc_open(NULL, &b.n, &err) != 0) {
