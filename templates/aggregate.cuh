@@ -101,7 +101,8 @@ template <class Row, class Accumulators> struct hdd_register_cache {
             if (!popular)
                 return;
             Row *const last = group;
-            group = reinterpret_cast<Row *>(hdd_shuffle(reinterpret_cast<u64>(row), hdd_lowest(popular)));
+            group = reinterpret_cast<Row *>(
+                hdd_shuffle(reinterpret_cast<u64>(row), hdd_lowest(popular)));
             row = last, more = accumulators;
             accumulators = Accumulators();
             if (!row)
@@ -150,7 +151,8 @@ struct hdd_groups {
     // all look whether the key is theirs; those whose is not go on from there. Lanes go in rounds:
     // the new groups of a round take one addition to the cursor and one fence, because a fence for
     // each would cost more than all the rest. Whole warp; may wait for another one that writes a key.
-    template <class Same, class Init> HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
+    template <class Same, class Init>
+    HDD_MEMBER hdd_found find(bool live, u64 h, Same same, Init init) const
     {
         u32 group_lanes = hdd_match(h) & hdd_ballot(live);
         u32 steps = 0;
@@ -270,7 +272,8 @@ struct hdd_word_groups {
     hdd_uncounted &uncounted;
     u64 slots; // any number of them
 
-    HDD_MEMBER hdd_word_groups(const hdd_run &r, hdd_uncounted &u) : run(r), uncounted(u), slots(r.launch.sink.mask + 1)
+    HDD_MEMBER hdd_word_groups(const hdd_run &r, hdd_uncounted &u)
+        : run(r), uncounted(u), slots(r.launch.sink.mask + 1)
     {
     }
 
