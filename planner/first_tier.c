@@ -9,6 +9,9 @@
 #include "planner/parts.h"
 
 enum {
+    FINISHED_MAX =
+        1
+        << 24, /* rows of a state that is finished: sorting them takes 10 ms more than with optimised kernels, at a guess */
     LANE_NODES = 4096, /* of one lane, one after the other: some 5 ms */
     MIN_PARTS = 8, /* as gpu_launch.c has it: so many warps to a tile, or one */
     HEAVY = 16 /* in the units of parts.c: sources that weigh less, and line nothing up, are compiled in 50 ms */
@@ -105,10 +108,15 @@ static const struct pl_pipeline *first_of(struct ctx *c, const struct pl_pipelin
     HD_BUG("shape %d", (int)p->spec->shape);
 }
 
-void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
+static bool has_first_tiers(const struct ctx *c)
 {
     bool several = c->opt.fragments > 1 || c->opt.profile || c->opt.balance != RT_BALANCE_AUTO;
-    if (!c->opt.on_gpu || several)
+    return c->opt.on_gpu && !several;
+}
+
+void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
+{
+    if (!has_first_tiers(c))
         return;
     const struct pl_pipeline *first = first_of(c, p, c->opt.gpu_blocks);
     switch (c->opt.tier) {
@@ -121,6 +129,35 @@ void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
             p->gpu = first->gpu;
         }
         return;
+    }
+    HD_BUG("tier %d", (int)c->opt.tier);
+}
+
+/* Rows that are finished, as far as is known: what pipelines bring is more than what groups or a limit leave. */
+static double finished_rows(const struct rt_spec *s)
+{
+    double rows = 0;
+    for (int i = 0; i < s->nstates; i++)
+        if (s->states[i].nfinish)
+            rows = HD_MAX(rows, s->states[i].est_rows);
+    for (int i = 0; i < s->npipelines; i++) {
+        const struct rt_pipeline *p = &s->pipelines[i];
+        if (s->states[p->writes[0]].nfinish && s->states[p->writes[0]].kind == RT_STATE_ROWS && p->ncounters)
+            rows = HD_MAX(rows, p->counter_est[p->ncounters - 1]);
+    }
+    return rows;
+}
+
+void pl_choose_fixed_tier(struct ctx *c)
+{
+    struct rt_spec *s = c->program->spec;
+    s->fixed_tier = RT_FIXED_OPTIMISED;
+    if (!has_first_tiers(c) || finished_rows(s) > FINISHED_MAX)
+        return;
+    switch (c->opt.tier) {
+    case PL_TIER_AUTO: s->fixed_tier = RT_FIXED_FIRST; return;
+    case PL_TIER_OPTIMISED: return;
+    case PL_TIER_FIRST: s->fixed_tier = RT_FIXED_STAYS_FIRST; return;
     }
     HD_BUG("tier %d", (int)c->opt.tier);
 }

@@ -226,6 +226,7 @@ static int kernels(struct ctx *c)
 static int schedule(struct ctx *c)
 {
     pl_schedule(c, c->program->spec);
+    pl_choose_fixed_tier(c);
     return 0;
 }
 

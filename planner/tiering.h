@@ -8,5 +8,7 @@
 void pl_choose_tiering(struct ctx *c, struct pl_pipeline *q);
 /* first_tier.c: the kernel that a GPU begins with, of a pipeline whose own is sized. */
 void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p);
+/* Likewise of the kernels that finish states, of a program that is scheduled. */
+void pl_choose_fixed_tier(struct ctx *c);
 
 #endif

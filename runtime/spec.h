@@ -623,6 +623,13 @@ struct rt_result_column {
     int field; /* of the result state (a ROWS state; dictionary codes are decoded on export) */
 };
 
+/* Which code of the fixed kernels, which finish states, a GPU begins with where neither is loaded or on disk. */
+enum rt_fixed_tier {
+    RT_FIXED_OPTIMISED,
+    RT_FIXED_FIRST, /* the same kernels, compiled with few passes; optimised ones are made behind, and taken later */
+    RT_FIXED_STAYS_FIRST /* nothing takes their place */
+};
+
 struct rt_spec {
     int nstates;
     struct rt_state *states;
@@ -639,6 +646,7 @@ struct rt_spec {
     int nsites; /* expressions that may fail; generated code raises by number */
     struct rt_site *sites;
     int turn_morsels; /* of tiers in turns */
+    enum rt_fixed_tier fixed_tier;
 };
 
 /* Device code that kernels call, templates/library_*.cu. */

@@ -237,12 +237,6 @@ struct hdd_groups {
 
 // ---- AGG_HASH whose key is a word ----------------------------------------------------------
 
-// Of so many rows the one where the search for a word begins; there are less than 2^32.
-HDD_DEVICE u64 hdd_word_place(u64 word, u64 rows)
-{
-    return (hdd_hash_word(word) >> 32) * rows >> 32;
-}
-
 // New groups that a warp has not added to the cursor yet, the same in every lane: additions of all warps to one place
 // come one after the other. Of all warps they are at most a sixteenth of the slots, so that the cursor of a full
 // table is beyond seven eighths whatever warps wait for.

@@ -74,6 +74,12 @@ HDD_DEVICE u64 hdd_hash_word(u64 word)
     return hdd_mix(hdd_mix(word));
 }
 
+// Of so many rows the one where the search for a word begins; there are less than 2^32.
+HDD_DEVICE u64 hdd_word_place(u64 word, u64 rows)
+{
+    return (hdd_hash_word(word) >> 32) * rows >> 32;
+}
+
 HDD_DEVICE u64 hdd_hash_from(u64 h)
 {
     return h;

@@ -59,9 +59,9 @@ enum rt_gpu_code_for {
 int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_unit *units,
                     struct rt_thread_pool *thread_pool, int threads, const struct hd_stop *stop,
                     enum rt_gpu_code_for who, struct rt_gpu_code **out, enum rt_cached *how, struct hd_err *err);
-/* Takes optimised kernels that were loaded since in place of those of the first tier. How many stay in that. */
+/* Takes optimised kernels, fixed ones too, that were loaded since in place of those of the first tier. How many stay in that. */
 int rt_gpu_code_optimise(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c);
-/* Pipelines whose kernel is of the first tier; whether this one's is. */
+/* Pipelines and fixed modules that run in the first tier and are to be optimised; whether this pipeline runs in it. */
 int rt_gpu_code_firsts(const struct rt_gpu_code *c);
 bool rt_gpu_code_is_first(const struct rt_gpu_code *c, int pipeline);
 /* Where a pipeline's kernel came from, and how long that took. */

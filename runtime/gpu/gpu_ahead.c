@@ -141,21 +141,24 @@ static void close_ahead(struct rt_compiler *c)
 
 /* first: what begins in its place, NULL if it does itself. */
 static void add(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cache_key base, const char *name,
-                const char *text, const struct rt_unit *first)
+                const char *text, const char *first)
 {
     struct source *s = &a->sources[a->n];
     if (disk && rt_disk_cache_has(disk, rt_gpu_key(base, text)))
         return;
     s->name = strdup(name);
-    s->text = strdup(first ? first->text : text);
+    s->text = strdup(first ? first : text);
     a->n++;
     if (!s->name || !s->text)
         s->progress = TAKEN; /* by who asks */
 }
 
-static void add_fixed(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cache_key base, const char *name)
+static void add_fixed(struct ahead *a, const struct rt_disk_cache *disk, struct rt_cache_key base, const char *name,
+                      bool quick)
 {
-    add(a, disk, base, name, rt_gpu_fixed_text(name), NULL);
+    char *first = quick ? rt_gpu_fixed_first(name) : NULL;
+    add(a, disk, base, name, rt_gpu_fixed_text(name), first);
+    free(first);
 }
 
 static void add_program(struct ahead *a, const struct rt_gpu_ahead *p, const struct rt_disk_cache *disk,
@@ -170,16 +173,16 @@ static void add_program(struct ahead *a, const struct rt_gpu_ahead *p, const str
         const struct rt_gpu_source *s = &sources->v[i];
         const struct rt_unit *first = p->fresh ? NULL : s->first;
         int before = a->n;
-        add(a, disk, base, s->name, s->text, first);
+        add(a, disk, base, s->name, s->text, first ? first->text : NULL);
         if (a->n > before)
             libraries |= first ? first->libraries : s->libraries;
     }
     int n = rt_gpu_fixed_modules(p->spec, &info, false, names);
     for (int i = 0; i < n; i++)
-        add_fixed(a, disk, base, names[i]);
+        add_fixed(a, disk, base, names[i], !p->fresh && p->spec->fixed_tier != RT_FIXED_OPTIMISED);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         if (libraries >> i & 1)
-            add_fixed(a, disk, base, rt_gpu_library_name(i));
+            add_fixed(a, disk, base, rt_gpu_library_name(i), false);
 }
 
 static int longer(const void *a, const void *b)

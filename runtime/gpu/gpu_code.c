@@ -27,6 +27,9 @@ struct rt_gpu_code {
     struct rt_kernel *kernels;
     struct rt_gpu_fixed_code fixed[RT_FIXED_MAX + RT_NLIBRARIES]; /* that were not loaded */
     int nfixed;
+    const char *first_fixed[RT_FIXED_MAX]; /* modules that are used in their first tier */
+    int nfirst_fixed;
+    enum rt_fixed_tier fixed_tier;
 };
 
 /* ---- compiling ------------------------------------------------------------------------- */
@@ -36,7 +39,8 @@ struct job {
     const char *name, *text; /* copies once it belongs to a compilation */
     const char *fixed;       /* name of a fixed module or a library, for good */
     int source;              /* or FIXED, LIBRARY - i: of no program */
-    const struct rt_unit *first; /* what is compiled in its place; NULL: it is */
+    const struct rt_unit *first; /* of a source: what is compiled in its place; NULL: it is */
+    bool quick;                  /* of a fixed module: likewise */
     bool is_first;               /* so it was */
     unsigned libraries;      /* that it is linked with */
     struct rt_cache_key key;
@@ -181,12 +185,37 @@ static void store_job(struct rt_gpu *g, const struct job *j)
 
 /* ---- fixed kernels --------------------------------------------------------------------- */
 
+/* Under the lock: the module in its first tier. */
+static struct rt_gpu_module *find_first_fixed(struct rt_gpu *g, const char *module)
+{
+    char *text = rt_gpu_fixed_first(module);
+    struct rt_gpu_module *m = text ? rt_gpu_module_find(g, rt_gpu_source_key(g, text)) : NULL;
+    free(text);
+    return m;
+}
+
+static void note_first_fixed(struct rt_gpu_code *c, const char *module)
+{
+    HD_ASSERT(c->nfirst_fixed < RT_FIXED_MAX);
+    c->first_fixed[c->nfirst_fixed++] = module;
+}
+
+static bool is_first_fixed(const struct rt_gpu_code *c, const char *module)
+{
+    for (int i = 0; c && i < c->nfirst_fixed; i++)
+        if (strcmp(c->first_fixed[i], module) == 0)
+            return true;
+    return false;
+}
+
 static int fixed_module(struct rt_gpu_exec *x, const char *module, struct rt_gpu_module **out, struct hd_err *err)
 {
     struct rt_gpu *g = x->g;
     struct job j;
     job_init(g, &j, module, rt_gpu_fixed_text(module));
     *out = rt_gpu_module_find(g, j.key);
+    if (!*out && is_first_fixed(x->code, module))
+        *out = find_first_fixed(g, module);
     if (*out)
         return 0;
     j.source = FIXED;
@@ -317,17 +346,31 @@ static void find_loaded(struct rt_gpu *g, struct rt_gpu_code *c, struct compilat
     }
 }
 
+/* Under the lock: likewise of a fixed module. */
+static struct rt_gpu_module *find_fixed_module(struct rt_gpu *g, struct rt_gpu_code *c, const struct job *j)
+{
+    struct rt_gpu_module *m = rt_gpu_module_find(g, j->key);
+    if (m || !j->quick || rt_gpu_module_where(g, j->key) == RT_CACHED_DISK)
+        return m;
+    m = find_first_fixed(g, j->fixed);
+    if (m)
+        note_first_fixed(c, j->fixed);
+    return m;
+}
+
 /* Under the lock: the same for the fixed kernels that the program will need. They belong to no
  * program, and are found again when their turn comes. */
-static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, bool any_rows, struct compilation *batch)
+static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu_code *c, struct compilation *batch)
 {
     const char *names[RT_FIXED_MAX];
-    int n = rt_gpu_fixed_modules(spec, &g->d->info, any_rows, names);
+    int n = rt_gpu_fixed_modules(spec, &g->d->info, batch->who == RT_CODE_AHEAD, names);
+    c->fixed_tier = spec->fixed_tier;
     for (int i = 0; i < n; i++) {
         struct job j;
         job_init(g, &j, names[i], rt_gpu_fixed_text(names[i]));
         j.fixed = names[i];
-        struct rt_gpu_module *m = rt_gpu_module_find(g, j.key);
+        j.quick = batch->who == RT_CODE_RUN && spec->fixed_tier != RT_FIXED_OPTIMISED;
+        struct rt_gpu_module *m = find_fixed_module(g, c, &j);
         if (m)
             rt_gpu_module_leave(m);
         else
@@ -347,11 +390,13 @@ static int by_length(const void *a, const void *b)
 static void begin_in_first(struct rt_gpu *g, struct compilation *batch, struct job *j)
 {
     free((char *)(uintptr_t)j->text);
-    j->text = strdup(j->first->text);
-    j->key = rt_gpu_source_key(g, j->first->text);
-    j->libraries = j->first->libraries;
+    j->text = j->quick ? rt_gpu_fixed_first(j->fixed) : strdup(j->first->text);
+    j->libraries = j->quick ? 0 : j->first->libraries;
     j->is_first = true;
-    batch->no_memory |= !j->text;
+    if (j->text)
+        j->key = rt_gpu_source_key(g, j->text);
+    else
+        batch->no_memory = true;
 }
 
 /* What is on disk; and where something has to be compiled, the libraries that it is linked with.
@@ -365,7 +410,7 @@ static bool find_stored(struct rt_gpu *g, struct compilation *batch)
         double start = rt_gpu_now_ms();
         bool found = !(batch->who == RT_CODE_FRESH && j->source >= 0) && image_from_disk(g, j);
         j->ms = rt_gpu_now_ms() - start;
-        if (!found && j->first)
+        if (!found && (j->first || j->quick))
             begin_in_first(g, batch, j);
         missing |= !found;
         libraries |= found ? 0 : j->libraries;
@@ -425,6 +470,8 @@ static int load_compiled(struct rt_gpu *g, struct compilation *done, struct rt_g
         *how = HD_MIN(*how, j->how);
         HD_TRY(load_one(g, j, done->who == RT_CODE_FRESH && j->source >= 0, &m, err));
         if (j->source == FIXED) {
+            if (j->is_first)
+                note_first_fixed(c, j->fixed);
             rt_gpu_module_leave(m);
             continue;
         }
@@ -460,7 +507,7 @@ static int find_code(struct rt_gpu *g, const struct rt_spec *spec, struct rt_gpu
 {
     HD_TRY(rt_gpu_begin(g, stop, err));
     c->life = g->life;
-    find_fixed(g, spec, batch->who == RT_CODE_AHEAD, batch);
+    find_fixed(g, spec, c, batch);
     find_loaded(g, c, batch);
     for (int i = 0; i < RT_NLIBRARIES; i++)
         batch->libraries |= g->modules->libraries[i].p ? 1u << i : 0;
@@ -532,7 +579,7 @@ int rt_gpu_code_get(struct rt_gpu *g, const struct rt_spec *spec, const struct r
 
 int rt_gpu_code_firsts(const struct rt_gpu_code *c)
 {
-    int n = 0;
+    int n = c->fixed_tier == RT_FIXED_STAYS_FIRST ? 0 : c->nfirst_fixed;
     for (int i = 0; i < c->sources.n; i++)
         n += c->origins[i].first;
     return n;
@@ -561,6 +608,20 @@ static void optimise_one(struct rt_gpu *g, const struct rt_unit *u, struct rt_gp
     c->origins[source] = (struct origin){.how = RT_CACHED_MEMORY};
 }
 
+/* Under the lock. Optimised modules are found first (fixed_module). */
+static void optimise_fixed(struct rt_gpu *g, struct rt_gpu_code *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->nfirst_fixed; i++) {
+        struct rt_gpu_module *m = rt_gpu_module_find(g, rt_gpu_source_key(g, rt_gpu_fixed_text(c->first_fixed[i])));
+        if (m)
+            rt_gpu_module_leave(m);
+        else
+            c->first_fixed[kept++] = c->first_fixed[i];
+    }
+    c->nfirst_fixed = kept;
+}
+
 int rt_gpu_code_optimise(struct rt_gpu *g, const struct rt_unit *units, struct rt_gpu_code *c)
 {
     if (rt_gpu_code_firsts(c) == 0)
@@ -569,6 +630,8 @@ int rt_gpu_code_optimise(struct rt_gpu *g, const struct rt_unit *units, struct r
     for (int i = 0; i < c->n && rt_gpu_code_valid(g, c); i++)
         if (rt_gpu_code_is_first(c, i))
             optimise_one(g, &units[i], c, i);
+    if (rt_gpu_code_valid(g, c))
+        optimise_fixed(g, c);
     rt_gpu_leave(g);
     return rt_gpu_code_firsts(c);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/fault.h"
 #include "runtime/gpu/gpu_order.h"
 #include "templates/embed.h"
 
@@ -82,8 +83,9 @@ bool rt_result_may_be_few(const struct rt_spec *spec)
 }
 
 struct needs {
-    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, pack, select, string,
-        running, search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text, frame_text;
+    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, number_keys, word_keys,
+        select, string, running, search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text,
+        frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
@@ -94,8 +96,10 @@ struct needs {
     X(n.radix, "finish_radix") \
     X(n.select, "finish_select") \
     X(n.sort, "finish_sort") \
-    X(n.pack, "finish_masks") \
-    X(n.pack, "finish_pack") \
+    X(n.number_keys, "finish_masks_number") \
+    X(n.number_keys, "finish_pack_number") \
+    X(n.word_keys, "finish_masks_word") \
+    X(n.word_keys, "finish_pack_word") \
     X(n.hash, "finish_hash_group") \
     X(n.hash, "finish_hash") \
     X(n.window, "finish_window") \
@@ -114,9 +118,13 @@ struct needs {
     X(n.radix_rows, "finish_radix_rows") \
     X(n.rows_move, "finish_rows_move") \
     X(n.rows[0], "finish_rows_1") \
+    X(n.rows[0], "finish_rows_back_1") \
     X(n.rows[1], "finish_rows_2") \
+    X(n.rows[1], "finish_rows_back_2") \
     X(n.rows[2], "finish_rows_3") \
+    X(n.rows[2], "finish_rows_back_3") \
     X(n.rows[3], "finish_rows_4") \
+    X(n.rows[3], "finish_rows_back_4") \
     X(n.text, "finish_text") \
     X(n.frames_of, "finish_frames_of") \
     X(n.frames_ranked, "finish_frames_ranked") \
@@ -154,11 +162,23 @@ const char *rt_gpu_warm_name(int i)
     return i < RT_FIXED_MAX ? fixed_names[i] : more[i - RT_FIXED_MAX];
 }
 
-const char *rt_rows_module(const struct rt_state *s)
+const char *rt_rows_module(const struct rt_state *s, bool back)
 {
-    static const char *const modules[HDD_ROW_WORDS] = {"finish_rows_1", "finish_rows_2", "finish_rows_3",
-                                                       "finish_rows_4"};
-    return modules[s->stride / 8 - 1];
+    static const char *const modules[HDD_ROW_WORDS][2] = {{"finish_rows_1", "finish_rows_back_1"},
+                                                          {"finish_rows_2", "finish_rows_back_2"},
+                                                          {"finish_rows_3", "finish_rows_back_3"},
+                                                          {"finish_rows_4", "finish_rows_back_4"}};
+    return modules[s->stride / 8 - 1][back];
+}
+
+bool rt_keys_are_numbers(const struct rt_state *s)
+{
+    for (int i = 0; i < s->nsort; i++) {
+        enum rt_phys p = s->fields[s->sort[i].field].phys;
+        if (p == RT_STR || p == RT_I128)
+            return false;
+    }
+    return true;
 }
 
 /* Keys of more than a word, which narrow rows seldom have, are sorted with row numbers. */
@@ -176,7 +196,10 @@ static void add_many(struct needs *n, const struct rt_state *s, double rows)
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
     bool many = rows > HDD_RANK_MAX && rt_state_wanted_rows(s) > HDD_RANK_MAX / 8; /* as gpu_order.c has it */
-    n->sort = n->pack = true; /* estimates of groups are wrong by any factor: TPC-H Q2, Q13, Q20, Q21 */
+    bool numbers = rt_keys_are_numbers(s);
+    n->number_keys |= numbers;
+    n->word_keys |= !numbers;
+    n->sort = true; /* estimates of groups are wrong by any factor: TPC-H Q2, Q13, Q20, Q21 */
     n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
     if (many)
         add_many(n, s, rows);
@@ -288,4 +311,16 @@ const char *rt_gpu_fixed_text(const char *module)
         if (strncmp(hdd_templates[i].name, module, n) == 0 && strcmp(hdd_templates[i].name + n, ".cu") == 0)
             return hdd_templates[i].text;
     HD_BUG("%s.cu is not embedded", module);
+}
+
+/* Loops are not unrolled, little is inlined: what NVRTC takes is mostly for that (docs/performance.md, "First tier on a GPU"). */
+#define QUICK "//! --Ofast-compile=mid\n"
+
+char *rt_gpu_fixed_first(const char *module)
+{
+    const char *text = rt_gpu_fixed_text(module);
+    char *first = hd_try_calloc(strlen(QUICK) + strlen(text) + 1, 1);
+    if (first)
+        stpcpy(stpcpy(first, QUICK), text);
+    return first;
 }

@@ -376,7 +376,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
                     struct hd_err *err);
 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
-enum { RT_FIXED_MAX = 34 };
+enum { RT_FIXED_MAX = 40 };
 /* Rows of a result whose strings one launch brings together. */
 enum { RT_STRINGS_AT_ONCE = 1024 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
@@ -389,6 +389,8 @@ const char *rt_gpu_warm_name(int i);
 const char *rt_gpu_library_name(int library); /* enum rt_library */
 /* templates/finish/<module>.cu, templates/<library>.cu */
 const char *rt_gpu_fixed_text(const char *module);
+/* The same module in its first tier: the same kernels, which NVRTC compiles in two thirds of the time. Heap; NULL: no memory. */
+char *rt_gpu_fixed_first(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 

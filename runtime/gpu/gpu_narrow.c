@@ -60,7 +60,7 @@ int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_
                                     .blocks = rt_radix_blocks(x, n / each, HDD_RADIX_THREADS),
                                     .words = (hdd_u32)v->s->stride / 8,
                                     .each = (hdd_u32)each};
-    int rc = rt_radix_launch(x, rt_rows_module(v->s), "hdd_rows_masks", p.blocks, &p, err);
+    int rc = rt_radix_launch(x, rt_rows_module(v->s, false), "hdd_rows_masks", p.blocks, &p, err);
     if (rc == 0)
         rc = x->d->ops->download(x->d, &rows, at.address, sizeof rows, err);
     rt_gpu_release(x, &at);
@@ -164,7 +164,7 @@ static int pack(struct rt_gpu_exec *x, const struct hdd_digits *digits, void *ar
     o->p.digits = *digits;
     o->p.keys = o->r.made ? 0 : o->r.keys[o->r.now].address;
     HD_TRY(x->d->ops->set(x->d, o->state.address, 0, sizeof found, err));
-    HD_TRY(rt_radix_launch(x, rt_rows_module(o->v->s), "hdd_rows_pack", o->p.blocks, &o->p, err));
+    HD_TRY(rt_radix_launch(x, rt_rows_module(o->v->s, false), "hdd_rows_pack", o->p.blocks, &o->p, err));
     HD_TRY(x->d->ops->download(x->d, &found, o->state.address, sizeof found, err));
     for (int w = 0; w < HDD_ROW_WORDS; w++)
         o->r.stop |= found.missed[w] != 0;
@@ -184,8 +184,8 @@ static int settle(struct narrow *o, int low, bool *failed, struct hd_err *err)
     o->p.sorted = (hdd_u32)low;
     if (low)
         HD_TRY(x->d->ops->set(x->d, o->p.failed, 0, sizeof word, err));
-    HD_TRY(rt_radix_launch(x, rt_rows_module(o->v->s), o->r.made ? "hdd_rows_settle" : "hdd_rows_unpack", o->p.blocks,
-                           &o->p, err));
+    HD_TRY(rt_radix_launch(x, rt_rows_module(o->v->s, true), o->r.made ? "hdd_rows_settle" : "hdd_rows_unpack",
+                           o->p.blocks, &o->p, err));
     if (low)
         HD_TRY(x->d->ops->download(x->d, &word, o->p.failed, sizeof word, err));
     *failed = word != 0;
@@ -247,7 +247,7 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
     int rc = alloc_keys(&o, nullable, offset, count, err);
     e->to = o.r.keys[0].address;
     if (rc == 0 && nullable)
-        rc = rt_finish_launch(x, "finish_pack", "hdd_sort_extract", e->blocks, e, err);
+        rc = rt_finish_launch(x, "finish_pack_number", "hdd_sort_extract", e->blocks, e, err);
     if (rc == 0)
         rc = sort(&o, err);
     *missed = o.r.stop;

@@ -1,6 +1,6 @@
 /* Rows in order, with limit and offset: few in one launch, many by a radix sort of the bits in
  * which their keys differ, and of many rows a few by selection first (templates/finish:
- * finish_sort.cu, finish_masks.cu, finish_pack.cu, finish_radix.cu, finish_select.cu). */
+ * finish_sort.cu, finish_masks.cuh, finish_pack.cuh, finish_radix.cu, finish_select.cu). */
 #include <string.h>
 
 #include "runtime/gpu/gpu_order.h"
@@ -96,7 +96,7 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
                                 .n = o->n,
                                 .lengths = at.address,
                                 .blocks = blocks_for(o, o->n)};
-    int rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_lengths", p.blocks, &p, err);
+    int rc = rt_finish_launch(o->x, "finish_masks_word", "hdd_sort_lengths", p.blocks, &p, err);
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, lengths, at.address, bytes, err);
     rt_gpu_release(o->x, &at);
@@ -109,14 +109,6 @@ static int find_lengths(struct ordering *o, struct hd_err *err)
 static bool is_number(const struct hdd_key *k)
 {
     return k->phys != HDD_STR && k->phys != HDD_I128;
-}
-
-static bool are_numbers(const struct ordering *o)
-{
-    for (int i = 0; i < o->s->nsort; i++)
-        if (!is_number(&o->key[i]))
-            return false;
-    return true;
 }
 
 /* Sets the bits of v, of which there are `bits`, from bit `at` of the normalised key on. */
@@ -146,7 +138,7 @@ static int find_number_masks(struct ordering *o, struct hd_err *err)
                                 .blocks = blocks_for(o, o->n)};
     for (; p.word < n && rc == 0; p.word += HDD_KEY_WORDS, p.nulls += 8, p.values += 8) {
         p.words = HD_MIN((hdd_u32)n - p.word, (hdd_u32)HDD_KEY_WORDS);
-        rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_number_masks", p.blocks, &p, err);
+        rc = rt_finish_launch(o->x, "finish_masks_number", "hdd_sort_number_masks", p.blocks, &p, err);
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, found, piece.address, bytes, err);
@@ -171,7 +163,7 @@ static int find_word_masks(struct ordering *o, struct hd_err *err)
         .keys = o->keys, .rows = o->v->rows_at.address, .n = o->n, .masks = at.address, .blocks = blocks_for(o, o->n)};
     for (; p.word < (hdd_u32)o->nwords && rc == 0; p.word += HDD_KEY_WORDS) {
         p.words = HD_MIN((hdd_u32)o->nwords - p.word, (hdd_u32)HDD_KEY_WORDS);
-        rc = rt_finish_launch(o->x, "finish_masks", "hdd_sort_masks", p.blocks, &p, err);
+        rc = rt_finish_launch(o->x, "finish_masks_word", "hdd_sort_masks", p.blocks, &p, err);
     }
     if (rc == 0)
         rc = o->x->d->ops->download(o->x->d, o->masks, at.address, bytes, err);
@@ -186,7 +178,7 @@ static int find_masks(struct ordering *o, uint64_t each, struct hd_err *err)
     o->masks = hd_zalloc(o->x->arena, sizeof(uint64_t) * (size_t)o->nwords + 1);
     if (o->narrow && !o->nullable && !o->first_only)
         return rt_narrow_masks(o->x, o->v, o->n, each, o->masks, o->nwords, o->first, err);
-    return are_numbers(o) ? find_number_masks(o, err) : find_word_masks(o, err);
+    return rt_keys_are_numbers(o->s) ? find_number_masks(o, err) : find_word_masks(o, err);
 }
 
 /* ---- packing ----------------------------------------------------------------------------- */
@@ -285,7 +277,8 @@ static struct hdd_extract_args *extract_args(struct ordering *o, int k, uint64_t
 static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to, struct hd_err *err)
 {
     const struct hdd_extract_args *p = extract_args(o, k, list, n, to);
-    return rt_finish_launch(o->x, "finish_pack", "hdd_sort_extract", p->blocks, p, err);
+    const char *module = rt_keys_are_numbers(o->s) ? "finish_pack_number" : "finish_pack_word";
+    return rt_finish_launch(o->x, module, "hdd_sort_extract", p->blocks, p, err);
 }
 
 /* ---- many --------------------------------------------------------------------------------- */

@@ -8,8 +8,10 @@
 /* gpu_fixed.c. Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
  * be NULL. */
 bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
-/* gpu_fixed.c: the module for such rows of this width. */
-const char *rt_rows_module(const struct rt_state *s);
+/* gpu_fixed.c: the module for such rows of this width: that makes keys of them, or (back) them of keys. */
+const char *rt_rows_module(const struct rt_state *s, bool back);
+/* gpu_fixed.c: all sort keys are numbers of up to 64 bits, which have kernels of their own for masks and packing. */
+bool rt_keys_are_numbers(const struct rt_state *s);
 /* Bits of the normalised key in which such rows differ, none of which may be NULL, are set in `masks`; of `each` rows one is
  * looked at. first: the words of the first row; and those alone. */
 int rt_narrow_masks(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t n, uint64_t each, uint64_t *masks,

@@ -1,6 +1,5 @@
 // Groups that are slots of their table come to the front.
-#include "hd/aggregate.cuh"
-#include "hd/finish_grid.cuh"
+#include "hd/finish_keys.cuh"
 
 // There are as many free rows among the first n as groups behind them: these move there. A warp takes a tile of rows at
 // once: loads of a lane overlap, and a tile takes one addition to a count that all warps add to.

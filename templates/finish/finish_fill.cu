@@ -1,6 +1,6 @@
 // Rows as they are before anything is added to them; slots of groups that moved.
-#include "hd/aggregate.cuh"
-#include "hd/finish_grid.cuh"
+#include "hd/finish_keys.cuh"
+#include "hd/hash.cuh"
 
 HDD_KERNEL(hdd_fill)(HDD_PARAMETER(hdd_fill_args, p))
 {

@@ -1,7 +1,8 @@
 /* The CUDA driver's interface (runtime/gpu/driver.def) over host memory, built as libcuda.so.1: two devices of one kind.
  * Calls are checked as the driver checks them: a current context, handles of that context, addresses inside of
  * allocations, group_lanes that were enabled. Work is done when it is queued, so order is not what this shows; and the
- * one kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
+ * one kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other.
+ * $FAKE_DRIVER_REFUSES, "instantiate", "change" or "launch": of graphs that is refused from the third time on. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -490,6 +491,24 @@ struct cu_graph_exec_opaque {
     cu_graph from;
 };
 
+/* For the test: graphs that can be launched, and how often some were. */
+__attribute__((visibility("default"))) int fake_driver_graphs(int *launches);
+static int live_graphs, graph_launches;
+
+int fake_driver_graphs(int *launches)
+{
+    *launches = graph_launches;
+    return live_graphs;
+}
+
+static bool refuses(const char *what)
+{
+    enum { GRANTED = 2 };
+    static int asked;
+    const char *refused = getenv("FAKE_DRIVER_REFUSES");
+    return refused && strcmp(refused, what) == 0 && ++asked > GRANTED;
+}
+
 int cuGraphCreate(cu_graph *g, unsigned flags)
 {
     CURRENT(c);
@@ -557,10 +576,13 @@ int cuGraphInstantiate(cu_graph_exec *e, cu_graph g, uint64_t flags)
     CURRENT(c);
     if (flags || g->c != c)
         return INVALID_VALUE;
+    if (refuses("instantiate"))
+        return NOT_SUPPORTED;
     *e = calloc(1, sizeof **e);
     (*e)->of = *g;
     (*e)->from = g;
-    return getenv("FAKE_DRIVER_NO_GRAPHS") ? NOT_SUPPORTED : OK;
+    live_graphs++;
+    return OK;
 }
 
 static cu_graph_node same_node(cu_graph_exec e, cu_graph_node node)
@@ -571,7 +593,7 @@ static cu_graph_node same_node(cu_graph_exec e, cu_graph_node node)
 int cuGraphExecKernelNodeSetParams(cu_graph_exec e, cu_graph_node node, const struct cu_kernel_node *p)
 {
     CURRENT(c);
-    return node->clears ? INVALID_VALUE : put_kernel(c, same_node(e, node), p);
+    return node->clears || refuses("change") ? INVALID_VALUE : put_kernel(c, same_node(e, node), p);
 }
 
 int cuGraphExecMemsetNodeSetParams(cu_graph_exec e, cu_graph_node node, const struct cu_set_node *p, cu_context context)
@@ -586,6 +608,9 @@ int cuGraphLaunch(cu_graph_exec e, cu_stream s)
     CURRENT(c);
     if (e->of.c != c || s->c != c)
         return INVALID_HANDLE;
+    if (refuses("launch"))
+        return OUT_OF_MEMORY;
+    graph_launches++;
     for (int i = 0; i < e->of.n; i++) {
         cu_graph_node n = &e->of.node[i];
         void *params[] = {n->bytes[0]};
@@ -601,6 +626,7 @@ int cuGraphLaunch(cu_graph_exec e, cu_stream s)
 int cuGraphExecDestroy(cu_graph_exec e)
 {
     free(e);
+    live_graphs--;
     return OK;
 }
 

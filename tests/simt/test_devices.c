@@ -4,6 +4,8 @@
  *   test_devices           on two emulated devices
  *   test_devices cuda      on the first one or two GPUs
  *   test_devices driver    the same calls of the driver, to a library that checks them (fake_driver.c) */
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -369,6 +371,37 @@ static void test_registered(struct rt_device *d)
     release(a);
 }
 
+/* More kinds of batches than there are graphs for, each three times in a row (queued, as a new graph, by that graph), and all of
+ * them again when the first ones have made room. */
+static void test_kinds_of_batches(struct rt_device *d)
+{
+    enum { KINDS = 150, TURNS = 3, STEP = 16 };
+    struct rt_place at[3];
+    struct code c;
+    for (int i = 0; i < 3; i++)
+        at[i] = alloc(d, PIECE);
+    enter(d);
+    c = load(d);
+    leave(d);
+    for (unsigned k = 0; k < 2 * KINDS * TURNS; k++) {
+        static unsigned char from[PIECE];
+        size_t n = PIECE - k / TURNS % KINDS * STEP;
+        fill(from, PIECE, k);
+        enter(d);
+        OK(d->ops->upload(d, at[0].address, from, PIECE, &err));
+        d->ops->batch_begin(d);
+        chain(d, &c, at, n);
+        OK(d->ops->batch_end(d, &err));
+        leave(d);
+        CHECK(device_is(at[2], n, k), "batch %u of %zu bytes", k, n);
+    }
+    enter(d);
+    d->ops->unload(d, c.module);
+    leave(d);
+    for (int i = 0; i < 3; i++)
+        release(at[i]);
+}
+
 /* Operations without a stream are in order with the compute stream's, but for those of others. */
 static void test_one(struct rt_device *d)
 {
@@ -384,6 +417,7 @@ static void test_one(struct rt_device *d)
     release(b);
     CHECK(pipeline_of_pieces(d, -1), "pieces through three streams");
     test_batches(d);
+    test_kinds_of_batches(d);
     test_events(d);
     test_registered(d);
 }
@@ -555,6 +589,26 @@ static int on_emulators(void)
     return 0;
 }
 
+/* Of the driver of the tests. What it refused is not asked for again. */
+static void check_graphs(int devices)
+{
+    enum { GRAPHS_MAX = 128, GRANTED = 2 };
+    int (*graphs)(int *launches);
+    int launches;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *p = driver ? dlsym(driver, "fake_driver_graphs") : NULL;
+    const char *refused = getenv("FAKE_DRIVER_REFUSES");
+    CHECK(p, "this is not the driver of the tests");
+    memcpy(&graphs, &p, sizeof p);
+    int live = graphs(&launches);
+    CHECK(live <= GRAPHS_MAX * devices, "%d graphs", live);
+    if (!refused)
+        CHECK(launches > 2 * GRAPHS_MAX, "%d launches of graphs", launches);
+    else if (strcmp(refused, "launch") == 0)
+        CHECK(launches == GRANTED, "%d launches of graphs", launches);
+    dlclose(driver);
+}
+
 static int on_driver(bool fake)
 {
     static struct rt_compiler none = {.compile = copy_source, .close = close_nothing};
@@ -568,6 +622,8 @@ static int on_driver(bool fake)
         OK(rt_nvrtc_compiler(nvrtc, device[0]->info.arch, &compiler, &err));
     for (int i = 0; i < ndevices; i++)
         test_one(device[i]);
+    if (fake)
+        check_graphs(ndevices);
     test_two(device[0], device[0]);
     if (ndevices > 1)
         test_two(device[0], device[1]);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/api_gpu.h"
@@ -27,6 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static enum gate optimising;
 static int firsts, optimised; /* sources of pipelines that somebody began to compile */
+static int sort_firsts, sort_optimised; /* likewise the fixed kernels that sort */
 
 static void set(enum gate to)
 {
@@ -52,6 +54,14 @@ static void wait_for(const int *count, int at_least)
     pthread_mutex_unlock(&lock);
 }
 
+static void count_sorts(const char *source)
+{
+    bool first = strncmp(source, "//! --Ofast-compile=mid\n", strlen("//! --Ofast-compile=mid\n")) == 0;
+    bool sort = strstr(source, "HDD_KERNEL(hdd_sort_pairs)") != NULL;
+    sort_firsts += sort && first;
+    sort_optimised += sort && !first;
+}
+
 /* Fixed kernels and pipelines that have no first tier pass. */
 static enum gate pass(const char *source)
 {
@@ -61,6 +71,7 @@ static enum gate pass(const char *source)
     pthread_mutex_lock(&lock);
     firsts += first;
     optimised += !first && scan;
+    count_sorts(source);
     pthread_cond_broadcast(&changed);
     while (!first && scan && optimising == SHUT)
         pthread_cond_wait(&changed, &lock);
@@ -125,7 +136,7 @@ static void begin(enum gate gate, const char *cache)
     heddle_options_init(&o);
     o.threads = 2;
     o.cache_dir = cache;
-    firsts = optimised = 0;
+    firsts = optimised = sort_firsts = sort_optimised = 0;
     optimising = gate;
     ok(heddle_context_new(&o, &context, &e), &e);
     ok(heddle_database_open(context, folder, 0, &database, &e), &e);
@@ -146,6 +157,13 @@ static void end(void)
     "\"right\":{\"op\":\"scan\",\"table\":\"lineitem\",\"filter\":\"l_quantity > :least\"}}}}"
 static const char SUM[] = LINES("l_extendedprice + o_shippriority");
 static const char QUOTIENT[] = LINES("1 / (l_linenumber - 7 + o_shippriority)"); /* there are lines 7 */
+
+/* The dearest orders, which fixed kernels find. */
+static const char DEAREST[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"aggregate\",\"keys\":[],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"o_totalprice\","
+    "\"as\":\"s\"},"
+    "{\"fn\":\"count\",\"as\":\"n\"}],\"input\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"o_totalprice\",\"desc\":true}],"
+    "\"limit\":3000,\"input\":{\"op\":\"scan\",\"table\":\"orders\"}}}}";
 
 static heddle_statement *prepare(const char *plan, const char *tier)
 {
@@ -383,6 +401,97 @@ static void other_values_begin_with_what_is_there(void)
     end();
 }
 
+static void fixed_kernels_have_a_first_tier(void)
+{
+    begin(SHUT, "");
+    heddle_statement *s = prepare(DEAREST, NULL);
+    struct row first = run(s);
+    EXPECT(reports(s, "\"optimised\":\"underway\"") && number(&sort_firsts) == 1);
+    same(run(s), first);
+    set(PASS);
+    wait_until_idle();
+    EXPECT(reports(s, "\"optimised\":\"yes\"") && number(&sort_optimised) == 1);
+    same(run(s), first);
+    heddle_statement_free(s);
+    s = prepare(DEAREST, "optimised");
+    same(run(s), first);
+    EXPECT(number(&sort_firsts) == 1 && number(&sort_optimised) == 1); /* it was loaded */
+    heddle_statement_free(s);
+    end();
+    begin(PASS, "");
+    s = prepare(DEAREST, "first"); /* nothing takes its place */
+    same(run(s), first);
+    wait_until_idle();
+    same(run(s), first);
+    EXPECT(number(&sort_firsts) == 1 && number(&sort_optimised) == 0);
+    heddle_statement_free(s);
+    end();
+}
+
+/* ---- two processes ------------------------------------------------------------------------- */
+
+struct answers {
+    struct row first, later;
+};
+
+/* In a process of its own: its first tier is there before `go` can be read, its optimised code after that. */
+static _Noreturn void run_apart(const char *cache, int go, int tell)
+{
+    struct answers a = {0};
+    char byte = 0;
+    begin(SHUT, cache);
+    heddle_statement *s = prepare(SUM, NULL);
+    a.first = run(s);
+    EXPECT(reports(s, "\"tier\":\"first\"") && number(&firsts) >= 1);
+    EXPECT(write(tell, &byte, 1) == 1 && read(go, &byte, 1) == 1);
+    set(PASS);
+    wait_until_idle();
+    a.later = run(s);
+    EXPECT(!reports(s, "\"tier\":\"first\"") && number(&optimised) == 1);
+    heddle_statement_free(s);
+    end();
+    EXPECT(write(tell, &a, sizeof a) == sizeof a);
+    _exit(0);
+}
+
+/* Both compile both tiers of one plan at the same time, into one cache, which has optimised code then and nothing else. */
+static void two_processes_compile_the_same_plan(void)
+{
+    enum { PROCESSES = 2 };
+    int go[2], tell[PROCESSES][2], status;
+    pid_t child[PROCESSES];
+    struct answers a[PROCESSES];
+    char *cache, bytes[PROCESSES] = {0};
+    EXPECT(asprintf(&cache, "%s/two", caches) > 0 && pipe(go) == 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        EXPECT(pipe(tell[i]) == 0);
+        child[i] = fork();
+        if (child[i] == 0)
+            run_apart(cache, go[0], tell[i][1]);
+        EXPECT(child[i] > 0);
+        close(tell[i][1]);
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        EXPECT(read(tell[i][0], bytes, 1) == 1);
+    EXPECT(write(go[1], bytes, PROCESSES) == PROCESSES);
+    for (int i = 0; i < PROCESSES; i++) {
+        EXPECT(read(tell[i][0], &a[i], sizeof a[i]) == sizeof a[i]);
+        EXPECT(waitpid(child[i], &status, 0) == child[i] && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        same(a[i].first, a[0].first);
+        same(a[i].later, a[0].first);
+        close(tell[i][0]);
+    }
+    close(go[0]);
+    close(go[1]);
+    begin(FAIL, cache);
+    heddle_statement *s = prepare(SUM, NULL);
+    same(run(s), a[0].first);
+    EXPECT(!reports(s, "\"tier\":\"first\"") && number(&firsts) == 0 && number(&optimised) == 0);
+    heddle_statement_free(s);
+    end();
+    free(cache);
+}
+
 #define CASE(name) {#name, name}
 static const struct {
     const char *name;
@@ -396,6 +505,8 @@ static const struct {
     CASE(without_a_cache_it_is_dropped),
     CASE(with_a_cache_it_is_finished),
     CASE(other_values_begin_with_what_is_there),
+    CASE(fixed_kernels_have_a_first_tier),
+    CASE(two_processes_compile_the_same_plan),
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,8 @@
-// Keys for the radix sort and for top-k: the bits in which rows differ (finish_masks.cu), side by side in words
-// of 64 bits.
+// Keys for the radix sort and for top-k: the bits in which rows differ (finish_masks.cuh), side by side in words
+// of 64 bits. Where all keys are numbers no word of the normalised key is asked for.
+#ifndef HDD_FINISH_PACK_CUH
+#define HDD_FINISH_PACK_CUH
+
 #include "hd/finish_keys.cuh"
 
 HDD_DEVICE const u8 *hdd_sort_row(u64 rows, u64 list, u32 stride, u64 i)
@@ -9,7 +12,7 @@ HDD_DEVICE const u8 *hdd_sort_row(u64 rows, u64 list, u32 stride, u64 i)
 }
 
 // A key or a word of the normalised one is made once for all the runs from it, which follow each other.
-HDD_KERNEL(hdd_sort_extract)(HDD_PARAMETER(hdd_extract_args, p))
+template <bool with_words> HDD_DEVICE void hdd_extract(const hdd_extract_args &p)
 {
     const hdd_key *const key = hdd_keys_of(p.keys);
     for (u64 i = hdd_grid_thread(); i < p.n; i += hdd_grid_step(p.blocks)) {
@@ -26,7 +29,7 @@ HDD_KERNEL(hdd_sort_extract)(HDD_PARAMETER(hdd_extract_args, p))
                 if (run.key != of_key)
                     number = hdd_key_number(key[of_key = run.key], row);
                 packed |= (number >> run.up & all) << run.to;
-            } else {
+            } else if (with_words) {
                 if (run.word != of_word)
                     word = hdd_key_word(p.keys, row, of_word = run.word);
                 packed |= (word >> run.shift & all) << run.to;
@@ -35,3 +38,5 @@ HDD_KERNEL(hdd_sort_extract)(HDD_PARAMETER(hdd_extract_args, p))
         hdd_at<u64>(p.to)[i] = packed;
     }
 }
+
+#endif
