@@ -49,6 +49,16 @@ static void need_join(struct dist *d, const struct fe_node *n)
     need_all(d, r); /* they break ties */
 }
 
+/* Either row may be the one that comes first. */
+static void need_pairs(struct dist *d, const struct fe_node *n)
+{
+    int half = n->inputs[0]->ncols;
+    bool *both = HD_NEWN(d->a, bool, n->ncols + 1);
+    need_some(both, n->u.pairs.pred);
+    for (int i = 0; i < n->ncols; i++)
+        d->need[n->inputs[0]->id][i % half] |= both[i] || d->need[n->id][i];
+}
+
 static void need_below(struct dist *d, const struct fe_node *n)
 {
     bool *need = d->need[n->id], *in = n->ninputs ? d->need[n->inputs[0]->id] : NULL;
@@ -61,6 +71,8 @@ static void need_below(struct dist *d, const struct fe_node *n)
             need_expr(in, n->u.project.exprs[i]);
     } else if (n->op == FE_JOIN_OP) {
         need_join(d, n);
+    } else if (n->op == FE_PAIRS_OP) {
+        need_pairs(d, n);
     } else if (n->op == FE_AGGREGATE_OP) {
         for (int i = 0; i < n->u.agg.nkeys; i++)
             need_expr(in, n->u.agg.keys[i]);
