@@ -1,7 +1,10 @@
 /* What the cut plan has to know of the typed plan, as it is written: its operators are not yet said with others. */
+#include <math.h>
+
 #include "planner/distribute_fragment.h"
 #include "planner/estimate.h"
 #include "planner/need.h"
+#include "planner/typed_range.h"
 
 /* ---- columns that are read --------------------------------------------------------------------------------------- */
 
@@ -119,13 +122,20 @@ void dist_need(struct dist *d)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
+/* An expression can have so many by its range; one that nobody bounds as many as its type. */
+static double values_of(const struct dist *d, const struct fe_node *input, const struct fe_expr *e)
+{
+    struct pl_range r = pl_typed_range(d->plan, input, e);
+    return r.known ? (double)r.hi - (double)r.lo + 2 : INFINITY; /* and NULL */
+}
+
 /* Groups that keys make of rows of `input`. */
 static double groups_of(const struct dist *d, const struct fe_node *input, int nkeys, struct fe_expr *const *keys)
 {
     double rows = dist_rows(d, input), groups = 1;
     for (int i = 0; i < nkeys; i++) {
         struct est_key k = d->set_op[input->id] ? (struct est_key){-1, 0} : est_key(d->c, input, keys[i]);
-        groups *= k.distinct < 0 ? HD_MAX(1, rows * 0.3) : HD_MAX(1, k.distinct);
+        groups *= k.distinct < 0 ? HD_MIN(HD_MAX(1, rows * 0.3), values_of(d, input, keys[i])) : HD_MAX(1, k.distinct);
     }
     return HD_MAX(1, HD_MIN(groups, rows));
 }

@@ -10,8 +10,6 @@
  * part of them, up to the rows by which blocks differ. */
 #include "planner/distribute_pairs.h"
 
-#include <inttypes.h>
-
 #include "frontend/json_make.h"
 
 struct ring {
@@ -62,6 +60,8 @@ static struct cJSON *distance(struct ring *r)
 
 static struct cJSON *is_behind(struct ring *r, int from, int to)
 {
+    if (from == to)
+        return apply(r, "=", distance(r), number(r, from));
     return apply(r, "and", apply(r, ">=", distance(r), number(r, from)), apply(r, "<=", distance(r), number(r, to)));
 }
 
