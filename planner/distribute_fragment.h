@@ -101,6 +101,11 @@ struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, con
  * equally many up to the number of workers; *block has the name of the column with the number of a row's. A scan of the other
  * columns. */
 struct cJSON *dist_deal(struct dist *d, struct dist_rel rel, int n, const char **block);
+/* The same rows of rel to each worker: they are dealt in turns, so none has more of them whatever their values are. */
+struct dist_rel dist_shuffle_in_turns(struct dist *d, struct dist_rel rel);
+/* Of a loop over the pairs of l and r, which are where one worker is, its share of them costs less than sending l in turns, r to all,
+ * and what comes of them to one: three fragments more. */
+bool dist_gains_by_turns(const struct dist *d, const struct fe_node *l, const struct fe_node *r);
 /* The bytes of that, or of gathering them. */
 double dist_bytes(const struct dist *d, const struct fe_node *n);
 /* rel, unless its rows are spread: then they are brought together. */
