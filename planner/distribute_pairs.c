@@ -1,13 +1,14 @@
-/* Pairs of rows that are spread over W workers, in a ring: the block ring of the 2-body statistics of large inputs (N.
- * Pitaksiranan, Z. Nouri and Y.-C. Tu, "Algorithms and Framework for Computing 2-body Statistics on GPUs", where blocks of one
- * input take turns on one GPU) over devices, as R. Rui's block nested loop has them ("Algorithms for Joins on GPUs", chapter 5).
+/* Pairs of rows that are spread over W workers: blocks of the input, of which each worker takes pairs of blocks (N. Pitaksiranan,
+ * Z. Nouri and Y.-C. Tu, "Algorithms and Framework for Computing 2-body Statistics on GPUs", on large input and several GPUs), in a
+ * ring (R. Rui, "Relational Joins on GPUs for In-Memory Database Query Processing", 2020, section 5.2.1).
  *
- * Rows are dealt to blocks of one size, whatever they are and whoever has them, and all blocks go to every worker. Worker w
- * pairs the rows of its own block with each other, and with those of the blocks at distance 1 .. (W - 1) / 2 behind it in the
- * ring. If W is even, two workers are opposite each other: then each block has a first and a second half (blocks w and w + W),
- * and of a pair of opposite workers the one in front takes all of its rows with the first half of the other's, the one behind
- * the second half of its rows with all of the other's. So each pair of rows is visited once, and each worker visits the W-th
- * part of them, up to the rows by which blocks differ. */
+ * Rows are dealt to blocks of one size, whatever their values are and whoever has them, and all blocks go to every worker: of what
+ * is visited as often as there are pairs, sending is the smallest part (docs/scale.md). Worker w pairs the rows of its own block
+ * with each other, and with those of the blocks at distance 1 .. (W - 1) / 2 behind it in the ring. If W is even, two workers are
+ * opposite each other: then each block has a first and a second half (numbers w and w + W), and of a pair of opposite workers the
+ * one in front takes all of its rows with the first half of the other's, the one behind the second half of its rows with all of the
+ * other's. So each pair of rows is visited once, and each worker visits the W-th part of them, up to the rows by which blocks
+ * differ. */
 #include "planner/distribute_pairs.h"
 
 #include "frontend/json_make.h"
