@@ -2,6 +2,7 @@
 
 #include "api/api_backend.h"
 #include "api/api_spread.h"
+#include "planner/choice.h"
 
 static const char *const exchanges[] = {
 #define X(id, name) name,
@@ -126,6 +127,17 @@ static void show_values(struct hd_strbuf *out, const char *json)
     }
 }
 
+/* Of what is sent over links: how much, as docs/scale.md tells. One worker's rows travel as they are. */
+static void show_links(struct hd_strbuf *out, const struct api_spread *p, const struct api_spread_fragment *f)
+{
+    bool shuffled = f->exchange == API_EXCHANGE_SHUFFLE;
+    if (p->passes > 1 || p->segments || !f->every || f->exchange == API_EXCHANGE_KEEP ||
+        f->exchange == API_EXCHANGE_RESULT)
+        return;
+    hd_strbuf_addf(out, ", %.0f over the links of %s", pl_link_bytes(f->bytes, p->workers, shuffled),
+                   f->exchange == API_EXCHANGE_GATHER ? "one GPU" : "each GPU");
+}
+
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
     const struct api_spread_fragment *f = &p->fragments[i];
@@ -145,7 +157,9 @@ static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int
     hd_strbuf_addf(out, ": %s", exchanges[f->exchange]);
     if (f->column)
         hd_strbuf_addf(out, " by %s", f->column);
-    hd_strbuf_addf(out, ", about %.0f rows, %.0f bytes\n", f->rows, f->bytes);
+    hd_strbuf_addf(out, ", about %.0f rows, %.0f bytes", f->rows, f->bytes);
+    show_links(out, p, f);
+    hd_strbuf_addc(out, '\n');
     for (int w = 0; w < api_spread_runs(f, p->workers) && f->values[w]; w++) {
         hd_strbuf_adds(out, "  GPU ");
         add_number(out, p, w);

@@ -138,6 +138,12 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
  * part of the work in most queries, 2.6 in Q21; chosen from that one run. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
 static const double fragment_ms = 0.9, exchange_bytes_of_ms = 40e6;
 
+double pl_link_bytes(double bytes, int workers, bool shuffled)
+{
+    double received = bytes * (workers - 1) / workers;
+    return shuffled ? received / workers : received;
+}
+
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)
 {
     struct pl_choice_in one = {.work = {[PL_GPU] = in->work}};

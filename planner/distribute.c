@@ -8,6 +8,7 @@
 #include "frontend/json_make.h"
 #include "planner/distribute_agg.h"
 #include "planner/distribute_join.h"
+#include "planner/distribute_pairs.h"
 #include "planner/estimate.h"
 
 /* Of the operator in a plan's tree at `path`, whose topmost typed node is n. */
@@ -410,14 +411,6 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
                              .state_bytes = in.state_bytes};
 }
 
-static struct dist_rel pairs(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
-{
-    struct dist_rel in = dist_whole(d, input_of(d, op, n, path));
-    dist_work(d, &in, dist_rows(d, n));
-    dist_state(d, &in, in.node);
-    return (struct dist_rel){.op = dist_over(d->a, op, "input", in.op, NULL), .node = n, .state_bytes = in.state_bytes};
-}
-
 static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     struct dist_rel left = member_of(d, fe_member(op, "left"), n, 0, hd_asprintf(d->a, "%s.left", path));
@@ -519,7 +512,7 @@ static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct
     case FE_FILTER_OP: return filter(d, op, n, path);
     case FE_PROJECT_OP: return project(d, op, n, path);
     case FE_JOIN_OP: return join(d, op, find_kind(n, kind), path);
-    case FE_PAIRS_OP: return pairs(d, op, find_kind(n, kind), path);
+    case FE_PAIRS_OP: return dist_pairs(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
     case FE_AGGREGATE_OP: return dist_aggregate(d, op, find_kind(n, kind), input_of(d, op, find_kind(n, kind), path));
     case FE_DISTINCT_OP: return distinct(d, op, n, path);
     case FE_SORT_OP: return sort(d, op, find_kind(n, kind), path);

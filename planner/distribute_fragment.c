@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "frontend/json_make.h"
+#include "planner/cost.h"
 
-/* Costs in rows that a worker goes through, roughly: 10 ns. */
+/* Costs in rows that a worker goes through, roughly 10 ns each. */
+static const double ROW_NS = 10;
 static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
 static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
 static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
@@ -133,6 +135,13 @@ static bool reads_all(const struct dist *d, const struct fe_node *n)
     return true;
 }
 
+static void push_needed(struct dist *d, const struct fe_node *n, struct cJSON *list)
+{
+    for (int i = 0; i < n->ncols; i++)
+        if (d->need[n->id][i])
+            fe_push(list, fe_make_string(d->a, n->cols[i].name));
+}
+
 /* The columns that somebody reads; of none, a constant. */
 static struct cJSON *needed(struct dist *d, struct dist_rel rel)
 {
@@ -140,9 +149,7 @@ static struct cJSON *needed(struct dist *d, struct dist_rel rel)
     const struct fe_node *n = rel.node;
     if (reads_all(d, n))
         return rel.op;
-    for (int i = 0; i < n->ncols; i++)
-        if (d->need[n->id][i])
-            fe_push(exprs, fe_make_string(d->a, n->cols[i].name));
+    push_needed(d, n, exprs);
     if (!fe_first_json(exprs))
         fe_push(exprs, dist_as(d->a, fe_make_string(d->a, "true"), n->cols[0].name));
     op = dist_new_op(d->a, "project", rel.op);
@@ -227,9 +234,9 @@ struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows)
 }
 
 /* A name that no column has. */
-static const char *free_name(struct dist *d, const struct fe_node *n)
+static const char *free_name(struct dist *d, const struct fe_node *n, const char *wanted)
 {
-    char *name = hd_strdup(d->a, "#worker");
+    char *name = hd_strdup(d->a, wanted);
     for (int i = 0; i < n->ncols; i++)
         if (strcmp(n->cols[i].name, name) == 0) {
             name = hd_asprintf(d->a, "%s_", name);
@@ -242,7 +249,7 @@ static const char *free_name(struct dist *d, const struct fe_node *n)
 static struct dist_rel spread_anew(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)
 {
     const struct fe_column *cols = rel.node->cols;
-    const char **names = HD_NEWN(d->a, const char *, n), *to = free_name(d, rel.node);
+    const char **names = HD_NEWN(d->a, const char *, n), *to = free_name(d, rel.node, "#worker");
     struct cJSON *exprs = fe_make_list(d->a);
     for (int i = 0; i < n; i++)
         names[i] = cols[columns[i]].name;
@@ -263,12 +270,66 @@ struct dist_rel dist_shuffle(struct dist *d, struct dist_rel rel, int n, const i
     struct cJSON *read = fe_make_list(d->a);
     rel.op = needed(d, rel);
     struct dist_rel out = spread_anew(d, rel, n, columns, dist_rows(d, node));
-    for (int i = 0; i < node->ncols; i++)
-        if (d->need[node->id][i])
-            fe_push(read, fe_make_string(d->a, node->cols[i].name));
+    push_needed(d, node, read);
     fe_put(out.op, "columns", read);
     out.way = way;
     return out;
+}
+
+/* The columns that a fragment has of n: needed() leaves one of none. */
+static struct cJSON *columns_left(struct dist *d, const struct fe_node *n)
+{
+    struct cJSON *list = fe_make_list(d->a);
+    push_needed(d, n, list);
+    if (!fe_first_json(list))
+        fe_push(list, fe_make_string(d->a, n->cols[0].name));
+    return list;
+}
+
+/* rel.op's rows of the columns that somebody reads, with the number of a block, in turns of n, in one more. */
+static struct dist_rel dealt(struct dist *d, struct dist_rel rel, int n, const char *block)
+{
+    const char *row = free_name(d, rel.node, "#row");
+    struct cJSON *functions = fe_make_list(d->a), *number = dist_name(d->a, "fn", "row_number"), *exprs;
+    fe_put(number, "as", fe_make_string(d->a, row));
+    fe_push(functions, number);
+    rel.op = dist_new_op(d->a, "window", needed(d, rel));
+    fe_put(rel.op, "functions", functions);
+    struct cJSON *turn = dist_apply(d->a, "%", dist_col(d->a, row), fe_make_text(d->a, hd_asprintf(d->a, "%d", n)));
+    exprs = columns_left(d, rel.node);
+    fe_push(exprs, dist_as(d->a, dist_cast(d->a, turn, hd_type_of(HD_INT32)), block));
+    rel.op = dist_new_op(d->a, "project", rel.op);
+    fe_put(rel.op, "exprs", exprs);
+    dist_work(d, &rel, dist_rows(d, rel.node));
+    dist_state(d, &rel, rel.node);
+    return rel;
+}
+
+struct cJSON *dist_deal(struct dist *d, struct dist_rel rel, int n, const char **block)
+{
+    *block = free_name(d, rel.node, "#block");
+    struct dist_rel blocks = dealt(d, rel, n, *block);
+    struct cJSON *scan = end_fragment(d, blocks, (struct dist_fragment){.rows = dist_rows(d, rel.node)});
+    fe_put(scan, "columns", columns_left(d, rel.node));
+    return scan;
+}
+
+struct dist_rel dist_shuffle_in_turns(struct dist *d, struct dist_rel rel)
+{
+    const char *to = free_name(d, rel.node, "#worker");
+    struct dist_rel out = {.node = rel.node, .plain = true, .split = true, .way = ++d->ways}, blocks;
+    blocks = dealt(d, rel, d->workers, to);
+    out.op = end_fragment(d, blocks, (struct dist_fragment){.rows = dist_rows(d, rel.node), .shuffle = to});
+    out.by = HD_NEWN(d->a, bool, rel.node->ncols + 1);
+    fe_put(out.op, "columns", columns_left(d, rel.node));
+    return out;
+}
+
+bool dist_gains_by_turns(const struct dist *d, const struct fe_node *l, const struct fe_node *r)
+{
+    double pairs = pl_cost_loop(dist_rows(d, l) * dist_rows(d, r), 1) / ROW_NS;
+    double sent = dist_rows(d, l) + dist_rows(d, r) + (dist_bytes(d, l) + dist_bytes(d, r)) / SENT_BYTES;
+    return pairs - pairs / d->workers > 3 * FRAGMENT_ROWS + sent;
 }
 
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)

@@ -55,6 +55,7 @@ struct dist {
     struct dist_shared *shared;
     HD_VEC(struct dist_fragment) fragments;
     int ways; /* shuffles so far */
+    bool numbers_workers; /* some fragment's plan asks for its worker's number */
     bool part_groups; /* groups of a partial step are shuffled to their final one; else one worker has them */
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
@@ -101,6 +102,15 @@ bool dist_in_passes(const struct dist *d);
 struct dist_rel dist_spread(struct dist *d, struct dist_rel rel, int n, const int *columns, int way);
 /* The same of columns that are not those of a typed operator, but for those by which they are spread. */
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows);
+/* Ends a fragment whose rows, of the columns that somebody reads, all workers get. They are dealt in turns to n blocks, which have
+ * equally many up to the number of workers; *block has the name of the column with the number of a row's. A scan of the other
+ * columns. */
+struct cJSON *dist_deal(struct dist *d, struct dist_rel rel, int n, const char **block);
+/* The same rows of rel to each worker: they are dealt in turns, so none has more of them whatever their values are. */
+struct dist_rel dist_shuffle_in_turns(struct dist *d, struct dist_rel rel);
+/* Of a loop over the pairs of l and r, which are where one worker is, its share of them costs less than sending l in turns, r to all,
+ * and what comes of them to one: three fragments more. */
+bool dist_gains_by_turns(const struct dist *d, const struct fe_node *l, const struct fe_node *r);
 /* The bytes of that, or of gathering them. */
 double dist_bytes(const struct dist *d, const struct fe_node *n);
 /* rel, unless its rows are spread: then they are brought together. */

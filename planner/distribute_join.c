@@ -5,6 +5,7 @@
  *     row's other side is whole; so the side whose such rows stay, or that is tested for matches, is the spread one
  *   every worker has the left one of a semi or anti join, and the right one is spread: each worker sends the keys of left rows
  *     that it has a match for (a semijoin reduction: Bernstein and Chiu, Using Semi-Joins to Solve Relational Queries, 1981)
+ *   neither is spread, and pairs are looped over: one is dealt to the workers, if that gains
  *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
  *   every worker; or both go to one, whatever sends least */
 #include "planner/distribute_join.h"
@@ -186,11 +187,27 @@ static bool keep_parts(struct dist *d, const struct fe_node *n, struct dist_rel 
            spread_by_keys(d, n, l, r);
 }
 
+/* A join by any condition of sides that nobody has spread: a block nested loop, whose outer side, the larger one if there is
+ * a choice, is dealt to the workers, and whose inner side goes to all. */
+static void deal_outer(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    bool left = may_spread(n, FE_SIDE_LEFT), right = may_spread(n, FE_SIDE_RIGHT), loop = !n->u.join.nkeys;
+    if (d->workers == 1 || dist_in_passes(d) || l->split || r->split || !loop || n->u.join.asof[0] || !(left || right))
+        return;
+    if (!dist_gains_by_turns(d, l->node, r->node))
+        return;
+    if (left && (!right || dist_rows(d, l->node) >= dist_rows(d, r->node)))
+        *l = dist_shuffle_in_turns(d, *l);
+    else
+        *r = dist_shuffle_in_turns(d, *r);
+}
+
 /* Brings the sides to where rows that could match meet. */
 static void bring(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
 {
     if (keep_parts(d, n, l, r))
         return;
+    deal_outer(d, n, l, r);
     if (l->split && r->split) {
         if (meet(n, l, r) || shuffle_both(d, n, l, r))
             return;

@@ -1,7 +1,10 @@
 /* What the cut plan has to know of the typed plan, as it is written: its operators are not yet said with others. */
+#include <math.h>
+
 #include "planner/distribute_fragment.h"
 #include "planner/estimate.h"
 #include "planner/need.h"
+#include "planner/typed_range.h"
 
 /* ---- columns that are read --------------------------------------------------------------------------------------- */
 
@@ -49,6 +52,16 @@ static void need_join(struct dist *d, const struct fe_node *n)
     need_all(d, r); /* they break ties */
 }
 
+/* Either row may be the one that comes first. */
+static void need_pairs(struct dist *d, const struct fe_node *n)
+{
+    int half = n->inputs[0]->ncols;
+    bool *both = HD_NEWN(d->a, bool, n->ncols + 1);
+    need_some(both, n->u.pairs.pred);
+    for (int i = 0; i < n->ncols; i++)
+        d->need[n->inputs[0]->id][i % half] |= both[i] || d->need[n->id][i];
+}
+
 static void need_below(struct dist *d, const struct fe_node *n)
 {
     bool *need = d->need[n->id], *in = n->ninputs ? d->need[n->inputs[0]->id] : NULL;
@@ -61,6 +74,8 @@ static void need_below(struct dist *d, const struct fe_node *n)
             need_expr(in, n->u.project.exprs[i]);
     } else if (n->op == FE_JOIN_OP) {
         need_join(d, n);
+    } else if (n->op == FE_PAIRS_OP) {
+        need_pairs(d, n);
     } else if (n->op == FE_AGGREGATE_OP) {
         for (int i = 0; i < n->u.agg.nkeys; i++)
             need_expr(in, n->u.agg.keys[i]);
@@ -107,13 +122,20 @@ void dist_need(struct dist *d)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
+/* An expression can have so many by its range; one that nobody bounds as many as its type. */
+static double values_of(const struct dist *d, const struct fe_node *input, const struct fe_expr *e)
+{
+    struct pl_range r = pl_typed_range(d->plan, input, e);
+    return r.known ? (double)r.hi - (double)r.lo + 2 : INFINITY; /* and NULL */
+}
+
 /* Groups that keys make of rows of `input`. */
 static double groups_of(const struct dist *d, const struct fe_node *input, int nkeys, struct fe_expr *const *keys)
 {
     double rows = dist_rows(d, input), groups = 1;
     for (int i = 0; i < nkeys; i++) {
         struct est_key k = d->set_op[input->id] ? (struct est_key){-1, 0} : est_key(d->c, input, keys[i]);
-        groups *= k.distinct < 0 ? HD_MAX(1, rows * 0.3) : HD_MAX(1, k.distinct);
+        groups *= k.distinct < 0 ? HD_MIN(HD_MAX(1, rows * 0.3), values_of(d, input, keys[i])) : HD_MAX(1, k.distinct);
     }
     return HD_MAX(1, HD_MIN(groups, rows));
 }

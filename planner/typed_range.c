@@ -134,6 +134,11 @@ static struct pl_range of_bits(enum fe_op op, struct pl_range a, struct pl_range
     return shift && b.lo < 0 ? (struct pl_range){false, 0, 0} : range_bits(op, a, b);
 }
 
+static struct pl_range hull(struct pl_range a, struct pl_range b)
+{
+    return (struct pl_range){a.known && b.known, HD_MIN(a.lo, b.lo), HD_MAX(a.hi, b.hi)};
+}
+
 /* Of a cast between exact numbers, or of arithmetic of them, before it is checked; not known: of none such. */
 static struct pl_range unchecked(struct look *k, const struct fe_node *n, const struct fe_expr *e)
 {
@@ -144,6 +149,9 @@ static struct pl_range unchecked(struct look *k, const struct fe_node *n, const 
         return range_binary(e->op, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
     if (e->op == FE_DATE_DIFF)
         return range_binary(FE_SUB, of_expr(k, n, e->args[0]), of_expr(k, n, e->args[1]));
+    if (e->op == FE_WIDTH_BUCKET) /* below, n buckets, above */
+        return range_binary(FE_ADD, hull((struct pl_range){true, 0, 0}, of_expr(k, n, e->args[3])),
+                            (struct pl_range){true, 0, 1});
     if (e->op == FE_NEG)
         return range_binary(FE_SUB, (struct pl_range){true, 0, 0}, of_expr(k, n, e->args[0]));
     if (e->op == FE_ABS)
@@ -155,11 +163,6 @@ static struct pl_range unchecked(struct look *k, const struct fe_node *n, const 
         return none;
     int by = scale_of(e->type) - scale_of(e->args[0]->type);
     return range_binary(FE_MUL, of_expr(k, n, e->args[0]), (struct pl_range){true, hd_pow10(by), hd_pow10(by)});
-}
-
-static struct pl_range hull(struct pl_range a, struct pl_range b)
-{
-    return (struct pl_range){a.known && b.known, HD_MIN(a.lo, b.lo), HD_MAX(a.hi, b.hi)};
 }
 
 static struct pl_range of_branches(struct look *k, const struct fe_node *n, const struct fe_expr *e)

@@ -62,7 +62,19 @@ def join(kind, left, right, *on, **more):
     return {"op": "join", "kind": kind, "left": left, "right": right, "on": list(on), **more}
 
 
+def pairs(pred, source):
+    return {"op": "pairs", "aliases": ["a", "b"], "input": source, **({"pred": pred} if pred else {})}
+
+
+def groups(alias):
+    """20,000 groups, of expressions, on one worker."""
+    return {"op": "project", "exprs": [{"expr": "x", "as": f"{alias}.x"}], "input": aggregate(
+        scan("spread"), [{"expr": "x % 20000", "as": "x"}], ("median", {"arg": "y"}))}
+
+
 CHILD, PARENT = scan("child"), scan("parent")
+RING = ["broadcast", "gather", "result"]
+LOOP = ["gather", "gather", "shuffle", "broadcast", "gather", "result"]
 LOCAL, GATHERED, SHUFFLED = ["result"], ["gather", "result"], ["shuffle", "result"]
 FEW = {2: SHUFFLED, 5: GATHERED}  # four values: too few for five workers
 V = {"arg": "v"}
@@ -145,8 +157,27 @@ CASES = [
     ("union", {"op": "union", "inputs": [scan("child", columns=["s"]), scan("parent", columns=["name"])]}, GATHERED),
     ("except by the key", {"op": "except", "all": True, "inputs": [scan("child", columns=["k"]), scan("parent", columns=["p"])]}, LOCAL),
     ("intersect", {"op": "intersect", "inputs": [scan("child", columns=["small"]), scan("parent", columns=["other"])]}, ["gather", "gather", "result"]),
-    ("pairs", aggregate({"op": "pairs", "aliases": ["a", "b"], "pred": "a.v < b.v", "input": scan("child", filter="v > 40")},
-                        [], ("count", {})), GATHERED),
+    ("pairs", aggregate(pairs("abs(a.v - b.v) < 3", scan("child")), [], ("count", {}), ("sum", {"arg": "a.v * b.v"}),
+                        ("max", {"arg": "coalesce(a.s, 'none') || coalesce(b.s, 'none')", "filter": "a.s = b.s"})), RING),
+    ("pairs as rows", {"op": "project", "exprs": [{"expr": "least(a.v, b.v)", "as": "l"}, {"expr": "greatest(a.v, b.v)", "as": "g"}],
+                       "input": pairs("a.v + b.v = 0", scan("child"))}, ["broadcast", "result"]),
+    ("pairs by distance", aggregate(pairs(None, scan("child")), [{"expr": "width_bucket(abs(a.f - b.f), 0, 1, 20)", "as": "d"}],
+                                    ("count", {}), ("min", {"arg": "a.v * b.v"})), RING),
+    ("pairs within", aggregate(pairs("(a.f - b.f) * (a.f - b.f) < 0.0001", scan("child")), [], ("count", {})), RING),
+    ("the first pairs", {"op": "sort", "keys": ["l", "g"], "limit": 9, "input": {"op": "project", "input": pairs(None, scan("child")), "exprs": [
+        {"expr": "least(a.f, b.f)", "as": "l"}, {"expr": "greatest(a.f, b.f)", "as": "g"}]}}, RING),
+    ("pairs of equal rows and NULLs", aggregate(pairs("a.a is not distinct from b.a", scan("keyless")), [], ("count", {}),
+                                                ("count_if", {"arg": "a.b = b.b"})), RING),
+    ("pairs of no columns", aggregate(pairs(None, scan("child")), [], ("count", {})), RING),
+    ("pairs of one row", aggregate(pairs(None, scan("child", filter="k = 3 and v = 7")), [], ("count", {})), RING),
+    ("pairs of one worker's rows", aggregate(pairs(None, scan("wide", filter="id < 3")), [], ("count", {}), ("sum", {"arg": "a.id + b.id"})), RING),
+    ("pairs of nothing", aggregate(pairs("a.e = b.e", scan("empty")), [], ("count", {}), ("sum", {"arg": "a.z"})), RING),
+    ("pairs of groups", aggregate(pairs("abs(a.v - b.v) = 1", aggregate(CHILD, ["v"], ("count", {}))), [], ("sum", {"arg": "a.a0 * b.a0"})),
+     ["gather", *RING]),
+    ("a loop over groups", aggregate(join("inner", groups("x"), groups("y"), residual="x.x + y.x < 900"), [], ("count", {}),
+                                     ("sum", {"arg": "x.x - y.x"})), LOOP),
+    ("a loop that keeps rows", aggregate(join("left", groups("x"), groups("y"), residual="x.x > y.x + 19800"), [], ("count", {}),
+                                         ("count", {"arg": "y.x"})), LOOP),
     ("subplans", {"op": "filter", "input": CHILD, "pred": {"op": "or", "args": [
         {"op": "in", "args": ["s"], "plan": {"op": "project", "exprs": ["name"], "input": PARENT}},
         {"op": "exists", "plan": aggregate(PARENT, ["other"], ("count", {})), "on": [["small", "other"]]}]}}, None),
@@ -170,7 +201,7 @@ def check(con, what, root, exchanges):
     plan = {"heddle": 1, "root": root, **({"shared": SHARED} if "shared" in what else {})}
     statement = con.prepare(plan)
     want = outcome(lambda: statement.run().arrow())
-    for workers in (1, 2, 5):
+    for workers in (1, 2, 3, 4, 5) if "pairs" in what else (1, 2, 5):
         document = statement.fragments(workers)
         got = outcome(lambda: fragments.run_here(con, document))
         if isinstance(want, heddle.Error):

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,19 @@ def rows(args, plan, params, devices, repeat):
     return lines if ordered else lines[:1] + sorted(lines[1:]), json.loads(done.stderr.splitlines()[-1])
 
 
+def check_shown(args, plan, params, n):
+    """What goes over links is told of each exchange."""
+    text = run(args, ",".join(map(str, range(n))), "explain", plan, *params, "--dump", "devices").stdout
+    for line in text.splitlines():
+        exchange = re.match(r"fragment \d+ on GPU ([\d, ]+)(?:, reads .*)?: (gather|broadcast|shuffle)", line)
+        if exchange and "," in exchange[1]:
+            of = {"gather": "one", "broadcast": "each", "shuffle": "each"}[exchange[2]]
+            sent, received = map(int, re.search(rf", (\d+) bytes, (\d+) over the links of {of} GPU$", line).groups())
+            share = (n - 1) / n / (n if exchange[2] == "shuffle" else 1)
+            if abs(received - sent * share) > 1:
+                raise SystemExit(f"{plan} on {n} devices: {line}")
+
+
 def check(args, plan, params):
     """Fragments and bytes that were exchanged."""
     want, _ = rows(args, plan, params, "0", 1)
@@ -43,6 +57,7 @@ def check(args, plan, params):
             at = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), min(len(want), len(got)))
             raise SystemExit(f"{plan}: {len(want)} lines on one device, {len(got)} on {n}; line {at + 1}: "
                              f"{want[at:at + 1]}, {got[at:at + 1]}")
+        check_shown(args, plan, params, n)
         if report["devices"]["used"] != list(range(n)):
             raise SystemExit(f"{plan} on {n} devices: {report['devices']}")
         if report["plan_ms"] and args.repeat > 1:

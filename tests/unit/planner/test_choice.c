@@ -248,6 +248,14 @@ static void several_gpus_must_gain(void **state)
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
 }
 
+static void rows_that_are_there_do_not_travel(void **state)
+{
+    (void)state;
+    assert_float_equal(pl_link_bytes(100, 1, false), 0, 1e-9);
+    assert_float_equal(pl_link_bytes(100, 4, false), 75, 1e-9);
+    assert_float_equal(pl_link_bytes(100, 4, true), 18.75, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +271,7 @@ int main(void)
         cmocka_unit_test(sides_are_not_changed_for_little),
         cmocka_unit_test(the_reason_names_both_times),
         cmocka_unit_test(several_gpus_must_gain),
+        cmocka_unit_test(rows_that_are_there_do_not_travel),
         cmocka_unit_test(more_rows_are_more_work),
         cmocka_unit_test(zones_are_less_work),
         cmocka_unit_test(longer_code_compiles_longer),
