@@ -99,6 +99,7 @@ struct api_execution {
     struct api_times times;
     struct rt_exec_stats stats;
     uint64_t rows, bytes; /* of the result, as a GPU had it */
+    bool first_tier; /* on a GPU: some code was, and optimised code is to take its place */
 };
 
 struct api_spread;
