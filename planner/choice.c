@@ -140,7 +140,7 @@ static const double fragment_ms = 0.9, exchange_bytes_of_ms = 40e6;
 /* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
 static const double least_fragment_ms = 0.3, most_exchange_bytes_of_ms = 326e6;
 /* Of one GPU, the time that it may take is the estimate by this: docs/performance.md, "Estimates of a GPU's time". */
-static const double overestimate = 4;
+static const double overestimate = 2;
 /* One GPU keeps what several do not gain a twentieth of. */
 static const double worth = 0.95;
 
