@@ -188,7 +188,7 @@ struct cJSON;
 struct api_cut {
     int workers;
     bool segments; /* each has a segment of what has segments; else all */
-    bool gathers; /* they gather faster than they shuffle */
+    bool gpus; /* they are GPUs of one host, side by side */
     double memory; /* bytes for the states of each; 0: enough */
     bool streams; /* tables have no room beside them */
 };
