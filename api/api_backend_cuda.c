@@ -219,6 +219,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
     struct rt_admission *turn = &s->engine->gpus[p->slot].admission;
     HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
     optimise(s, c); /* nobody executes there now */
+    e->first_tier = rt_gpu_code_firsts(c->gpu_code) > 0 && p->optimise.state != API_OPTIMISED_FAILED;
     double start = api_now_ms();
     int rc = out && out->rows ? rt_fragment_rows_new(to.spec, out->how, &to.rows, err) : 0;
     if (rc == 0)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -17,12 +18,21 @@ enum {
 
 static const double cold = 8; /* TPC-H Q1 at SF 1: 27 ms the first time, 6.4 later */
 
+/* Of one GPU, or of several. Unripe times go once there is a ripe one. */
+struct tried {
+    double times[WINDOW];
+    unsigned n, ripe, unripe;
+};
+
 struct row {
     uint64_t key;
     bool used;
     double times[PL_SIDES][WINDOW];
     unsigned n[PL_SIDES];
     struct api_past past; /* but for measured */
+    unsigned set; /* of GPUs that these are about: */
+    struct tried tried[PL_SPREADS];
+    enum pl_spread last;
 };
 
 struct api_history {
@@ -58,17 +68,23 @@ static struct row *row_of(struct api_history *h, uint64_t key)
 {
     struct row *r = &h->rows[key % ROWS];
     if (!r->used || r->key != key)
-        *r = (struct row){.key = key, .used = true, .past = {.last = PL_NO_SIDE}};
+        *r = (struct row){.key = key, .used = true, .past = {.last = PL_NO_SIDE}, .last = PL_NO_SPREAD};
     return r;
+}
+
+static double least_of(const double *times, unsigned n)
+{
+    double min = 0;
+    for (unsigned i = 0; i < HD_MIN(n, WINDOW); i++)
+        min = i == 0 ? times[i] : HD_MIN(min, times[i]);
+    return min;
 }
 
 /* The first executions find cold caches and load code. They do not speak against a backend that the model takes for fast,
  * unless they are slower by far. */
 static double least(const struct row *r, enum pl_side side)
 {
-    double min = 0;
-    for (unsigned i = 0; i < HD_MIN(r->n[side], WINDOW); i++)
-        min = i == 0 ? r->times[side][i] : HD_MIN(min, r->times[side][i]);
+    double min = least_of(r->times[side], r->n[side]);
     return r->n[side] >= WARM ? min : HD_MIN(min, HD_MAX(1, min / cold));
 }
 
@@ -115,5 +131,45 @@ void api_history_failed(struct api_history *h, uint64_t key, const char *why)
     h->failures += !*r->past.trouble; /* a plan that fails here and behind counts once */
     snprintf(r->past.trouble, sizeof r->past.trouble, "%s", why);
     snprintf(h->trouble, sizeof h->trouble, "%s", why);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- one GPU or several ------------------------------------------------------------------ */
+
+void api_history_get_devices(struct api_history *h, uint64_t key, unsigned set, struct pl_devices_in *out)
+{
+    pthread_mutex_lock(&h->lock);
+    const struct row *r = &h->rows[key % ROWS];
+    bool known = r->used && r->key == key && r->set == set;
+    out->last = known ? r->last : PL_NO_SPREAD;
+    for (int i = 0; i < PL_SPREADS; i++) {
+        const struct tried *t = &r->tried[i];
+        out->tried[i] = (struct pl_tried){0};
+        if (known)
+            out->tried[i] = (struct pl_tried){(int)(t->n + t->unripe), (int)t->ripe, least_of(t->times, t->n)};
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+void api_history_ran_on(struct api_history *h, uint64_t key, unsigned set, enum pl_spread where, bool ripe,
+                        double measured)
+{
+    pthread_mutex_lock(&h->lock);
+    struct row *r = row_of(h, key);
+    if (r->set != set) {
+        r->set = set;
+        memset(r->tried, 0, sizeof r->tried);
+    }
+    struct tried *t = &r->tried[where];
+    if (ripe && !t->ripe) {
+        t->unripe = t->n;
+        t->n = 0;
+    }
+    if (ripe || !t->ripe)
+        t->times[t->n++ % WINDOW] = measured;
+    else
+        t->unripe++;
+    t->ripe += ripe;
+    r->last = where;
     pthread_mutex_unlock(&h->lock);
 }

@@ -1,4 +1,4 @@
-/* What executions of plans took on either backend, of those that `auto` chooses for. Statements of the same plan share it, so
+/* What executions of plans took on either backend, of those that `auto` chooses for, and on one GPU or several. Statements of the same plan share it, so
  * that a query which is prepared anew each time settles on the faster backend, too. Any thread; of bounded size. */
 #ifndef HEDDLE_API_HISTORY_H
 #define HEDDLE_API_HISTORY_H
@@ -21,8 +21,14 @@ struct api_past {
     char trouble[200]; /* why the GPU does not get it any more; empty: it may */
 };
 void api_history_get(struct api_history *h, uint64_t key, struct api_past *out);
+/* Of executions on one GPU of a set of them (a bit for each of the context's), and over all of it; where that had another
+ * set, as one was lost, nothing is known. */
+void api_history_get_devices(struct api_history *h, uint64_t key, unsigned set, struct pl_devices_in *out);
 
 void api_history_ran(struct api_history *h, uint64_t key, enum pl_side side, double measured);
+/* ripe: as in pl_tried. */
+void api_history_ran_on(struct api_history *h, uint64_t key, unsigned set, enum pl_spread where, bool ripe,
+                        double measured);
 void api_history_prepared(struct api_history *h, uint64_t key);
 /* The GPU could not take the plan. After a few plans in a row it is asked for none any more. */
 void api_history_failed(struct api_history *h, uint64_t key, const char *why);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api_backend.h"
+#include "api/api_history.h"
 #include "frontend/json_make.h"
 #include "planner/choice.h"
 #include "runtime/base/fault.h"
@@ -122,21 +123,56 @@ static int decide_segments(struct api_spread *p, struct hd_err *err)
     return api_spread_cut(p, 0, err);
 }
 
+/* For tests: what executions are said to have taken on one GPU and on several, as "10,8". */
+static double said_ms(enum pl_spread where, double ms)
+{
+    const char *text = secure_getenv("HEDDLE_DEVICES_MS");
+    double said[PL_SPREADS];
+    return text && sscanf(text, "%lf,%lf", &said[PL_ONE], &said[PL_SEVERAL]) == PL_SPREADS ? said[where] : ms;
+}
+
+static unsigned set_of(const struct api_spread *p)
+{
+    unsigned set = 0;
+    for (int i = 0; i < p->nslots; i++)
+        set |= 1u << p->slot[i];
+    return set;
+}
+
+/* By what is known now. The plan is cut once that may be worth it. Where a statement is to be deterministic, no clock
+ * decides. */
+static int choose_number(struct api_spread *p, struct hd_err *err)
+{
+    struct heddle_statement *s = p->of;
+    struct pl_devices_in *in = &p->numbers;
+    if (!s->automatic.deterministic)
+        api_history_get_devices(s->engine->history, s->automatic.key, set_of(p), in);
+    if (!p->nfragments && pl_devices_may_gain(in)) {
+        p->lanes = p->workers = in->devices;
+        HD_TRY(api_spread_cut(p, 0, err));
+        in->fragments = p->nfragments;
+        in->bytes = sent_bytes(p);
+    }
+    if (p->nfragments == 1 && !p->fragments[0].every) {
+        p->compared = false;
+        return stay(p, "the plan cannot be divided");
+    }
+    p->lanes = p->workers = pl_choose_devices(in, p->why, sizeof p->why);
+    return 0;
+}
+
 /* Whether several need less time than one, whose program is planned for that. */
 static int compare(struct api_spread *p, struct hd_err *err)
 {
     struct heddle_statement *s = p->of;
     HD_TRY(api_statement_plan_here(s, err));
     uint64_t room = s->backend->room(s->db->context, s->engine, p->slot[0]);
-    struct pl_devices_in in = {.work = pl_work_of(s->program->pl),
-                               .devices = p->workers,
-                               .fits = !room || s->backend->late->bytes(s->program) < room};
-    if (pl_choose_devices(&in, p->why, sizeof p->why) == 1)
-        return stay(p, p->why);
-    HD_TRY(api_spread_cut(p, 0, err));
-    in.fragments = p->nfragments;
-    in.bytes = sent_bytes(p);
-    return pl_choose_devices(&in, p->why, sizeof p->why) > 1 ? 0 : stay(p, p->why);
+    p->compared = true;
+    p->numbers = (struct pl_devices_in){.work = pl_work_of(s->program->pl),
+                                        .devices = p->workers,
+                                        .fits = !room || s->backend->late->bytes(s->program) < room,
+                                        .last = PL_NO_SPREAD};
+    return choose_number(p, err);
 }
 
 static int decide(struct api_spread *p, struct hd_err *err)
@@ -208,6 +244,18 @@ static int choose_anew(struct heddle_statement *s, const struct api_spread *befo
     return 0;
 }
 
+/* For the next execution. */
+static int choose_again(struct heddle_statement *s, struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, &s->cancel.flag, err, choose_number(s->spread, err));
+    if (rc != 0) {
+        api_spread_free(s->spread);
+        s->spread = NULL;
+    }
+    return rc;
+}
+
 /* One that was planned for a GPU that is lost now is planned for another. */
 static void forget(struct heddle_statement *s)
 {
@@ -230,10 +278,34 @@ int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *e
         if (fits)
             return 0;
     }
-    if (!s->spread)
-        HD_TRY(choose_anew(s, NULL, err));
+    HD_TRY(s->spread && s->spread->compared ? choose_again(s, err) : s->spread ? 0 : choose_anew(s, NULL, err));
     *spread = s->spread->workers > 1;
     return 0;
+}
+
+/* Of code that executions go on with: no kernel of a first tier. */
+static bool is_ripe(const struct heddle_statement *s, bool spread)
+{
+    const struct api_spread *p = s->spread;
+    if (!spread)
+        return !s->timed.first_tier;
+    for (int i = 0; i < p->nfragments; i++)
+        for (int w = 0; w < api_spread_runs(&p->fragments[i], p->workers); w++)
+            if (p->fragments[i].part[w].statement->timed.first_tier)
+                return false;
+    return true;
+}
+
+void api_spread_note(struct heddle_statement *s, bool spread)
+{
+    const struct api_spread *p = s->spread;
+    if (!p || !p->compared || s->automatic.deterministic)
+        return;
+    const struct api_times *t = &s->timed.times;
+    enum pl_spread where = spread ? PL_SEVERAL : PL_ONE;
+    double ms = said_ms(where, t->execute + t->result);
+    api_history_ran_on(s->engine->history, s->automatic.key, set_of(p), where, is_ripe(s, spread),
+                       pl_devices_measure(&p->numbers, where, ms));
 }
 
 /* Of a GPU's memory, for states of what more passes would make smaller. */
@@ -250,6 +322,16 @@ static bool may_divide(const struct heddle_statement *s)
     return !p || p->passes == 1 || p->fragments[p->lacking].every;
 }
 
+/* Where one GPU was chosen by its time. */
+static bool go_to_several(struct heddle_statement *s, struct hd_err *e)
+{
+    struct api_spread *p = s->spread;
+    if (!p || !p->compared || p->workers > 1)
+        return false;
+    p->numbers.fits = false;
+    return choose_again(s, e) == 0 && s->spread->workers > 1;
+}
+
 bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
 {
     static const struct api_spread one = {.lanes = 1, .passes = 1};
@@ -261,8 +343,11 @@ bool api_spread_retry(struct heddle_statement *s, struct hd_err *err)
     if (device ? s->db->context->ndevices > 1 : s->automatic.on) /* that has the CPU */
         return false;
     hd_err_init(&e);
-    bool moved =
-        s->spread && s->spread->passes > 1 && api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
+    bool moved = go_to_several(s, &e);
+    hd_err_release(&e);
+    hd_err_init(&e);
+    if (!moved && s->spread && s->spread->passes > 1)
+        moved = api_spread_use_cpu(s->spread, &s->spread->fragments[s->spread->lacking]);
     if (!moved && !may_divide(s))
         return false;
     if (!moved && (choose_anew(s, s->spread ? s->spread : &one, &e) != 0 || s->spread->workers == 1)) {

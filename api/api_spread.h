@@ -19,9 +19,11 @@
 #include "runtime/base/strbuf.h"
 #include "runtime/exec/fragment_rows.h"
 
-/* Decides once for the statement's values, and again where a GPU was lost: from the next execution on it runs on several,
- * or on one of those that are there, in one pass or more. */
+/* Decides for the statement's values, and again where a GPU was lost or executions have told more: the next one runs on
+ * several, or on one of those that are there, in one pass or more. */
 int api_spread_choose(struct heddle_statement *s, bool *spread, struct hd_err *err);
+/* After an execution: what it took, for further choices. */
+void api_spread_note(struct heddle_statement *s, bool spread);
 /* Under backend auto: what passes over the GPU are expected to be, if its program, which is planned, needs any. RESOURCE where
  * its states do not fit, and passes would not help. */
 int api_spread_expect(struct heddle_statement *s, struct pl_choice_passes *out, struct hd_err *err);
@@ -121,6 +123,8 @@ struct api_spread {
     bool segments; /* each worker has one: there are any number of workers, and no passes */
     int workers; /* else lanes * passes: worker w is on GPU w % lanes; 1: the plan stays on the first one */
     char why[200];
+    bool compared; /* one GPU or several, by these: */
+    struct pl_devices_in numbers;
     int nfragments;
     struct api_spread_fragment *fragments;
     double room; /* passes: bytes for the states of one; 0: nobody knows */

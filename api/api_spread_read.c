@@ -1,6 +1,7 @@
 /* The document of a plan that is cut (docs/scale.md), as what workers run. */
 #include <string.h>
 
+#include "api/api_backend.h"
 #include "api/api_spread.h"
 #include "frontend/json_make.h"
 
@@ -102,7 +103,7 @@ int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err)
     p->cut_for = p->workers;
     const struct api_cut how = {.workers = p->workers,
                                 .segments = p->segments,
-                                .gathers = !p->segments,
+                                .gpus = memory == 0 && p->of->backend->side == PL_GPU,
                                 .memory = memory,
                                 .streams = memory > 0 && api_spread_streams(p)};
     HD_TRY(api_statement_cut(&p->arena, p->of, &how, &document, err));

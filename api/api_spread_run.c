@@ -496,7 +496,10 @@ static int execute_once(struct heddle_statement *s, bool gives, void *out, struc
     bool spread = false;
     if (!gives || s->db->context->ndevices == 1)
         HD_TRY(api_spread_choose(s, &spread, err));
-    return spread ? execute_spread(s, gives, out, err) : execute_here(s, gives, out, err);
+    HD_TRY(spread ? execute_spread(s, gives, out, err) : execute_here(s, gives, out, err));
+    if (!gives)
+        api_spread_note(s, spread);
+    return 0;
 }
 
 static int execute(struct heddle_statement *s, bool gives, void *out, struct hd_err *err)

@@ -99,6 +99,7 @@ struct api_execution {
     struct api_times times;
     struct rt_exec_stats stats;
     uint64_t rows, bytes; /* of the result, as a GPU had it */
+    bool first_tier; /* on a GPU: some code was, and optimised code is to take its place */
 };
 
 struct api_spread;
@@ -187,7 +188,7 @@ struct cJSON;
 struct api_cut {
     int workers;
     bool segments; /* each has a segment of what has segments; else all */
-    bool gathers; /* they gather faster than they shuffle */
+    bool gpus; /* they are GPUs of one host, side by side */
     double memory; /* bytes for the states of each; 0: enough */
     bool streams; /* tables have no room beside them */
 };

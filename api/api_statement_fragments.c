@@ -26,7 +26,7 @@ int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, cons
 {
     const struct pl_distribute_options o = {.workers = how->workers,
                                             .segments = how->segments,
-                                            .gathers = how->gathers,
+                                            .gpus = how->gpus,
                                             .memory = how->memory,
                                             .streams = how->streams,
                                             .value = value_in,

@@ -329,7 +329,8 @@ typedef struct heddle_statement_options {
     uint32_t gpu_warps; /* of every kernel's grid, in whole blocks, at least one; no more than fit at once where
                                warps wait for each other; 0: what suits the device and the source */
     uint32_t gpu_block; /* warps of a block, 1 to 8; 0: 4. Blocks that would need too much memory get less */
-    int deterministic; /* with backend auto: all executions of the statement run where the first one did */
+    int deterministic; /* with backend auto: all executions of the statement run where the first one did; on several
+                               GPUs: no clock decides how many */
     const char *tier; /* of code. NULL or "auto": begin with code that is compiled in little time, go on with optimised
                                code once it is there; "first": none of it; "optimised": wait for it */
     int segment; /* 1 + the number of a segment: of tables that have segments the plan reads that one, as a table in one

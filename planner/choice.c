@@ -137,6 +137,84 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 /* A fragment has launches and a result of its own, which threads wait for: on two H100, TPC-H at SF 100, 0.3 to 1.1 ms beside its
  * part of the work in most queries, 2.6 in Q21; chosen from that one run. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
 static const double fragment_ms = 0.9, exchange_bytes_of_ms = 40e6;
+/* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
+static const double least_fragment_ms = 0.3, most_exchange_bytes_of_ms = 326e6;
+/* Of one GPU, the time that it may take is the estimate by this: docs/performance.md, "Estimates of a GPU's time". */
+static const double overestimate = 2;
+/* One GPU keeps what several do not gain a twentieth of. */
+static const double worth = 0.95;
+
+enum {
+    TRIALS = 2, /* ripe executions of which the faster one counts: the first finds cold caches */
+    PATIENCE = 8, /* executions, however few are ripe by then */
+};
+
+static double alone_model_ms(const struct pl_devices_in *in)
+{
+    return gpu_model_ms(&(struct pl_choice_in){.work = {[PL_GPU] = in->work}});
+}
+
+static double spread_ms(const struct pl_devices_in *in, double alone, double of_fragment, double bytes_of_ms)
+{
+    return alone / in->devices + of_fragment * HD_MAX(in->fragments, 1) + in->bytes / bytes_of_ms;
+}
+
+static double devices_model_ms(const struct pl_devices_in *in, enum pl_spread where)
+{
+    double alone = alone_model_ms(in);
+    return where == PL_ONE ? alone : spread_ms(in, alone, fragment_ms, exchange_bytes_of_ms);
+}
+
+double pl_devices_measure(const struct pl_devices_in *in, enum pl_spread where, double ms)
+{
+    return ms / devices_model_ms(in, where);
+}
+
+static double devices_ms(const struct pl_devices_in *in, enum pl_spread where)
+{
+    const struct pl_tried *t = &in->tried[where];
+    return devices_model_ms(in, where) * (t->n ? t->least : 1);
+}
+
+static bool is_tried(const struct pl_tried *t)
+{
+    return t->ripe >= TRIALS || t->n >= PATIENCE;
+}
+
+/* The least that it could take, judged by the other one's executions. */
+static double at_best(const struct pl_devices_in *in, enum pl_spread where)
+{
+    if (where == PL_ONE)
+        return alone_model_ms(in) / overestimate;
+    return spread_ms(in, devices_ms(in, PL_ONE), least_fragment_ms, most_exchange_bytes_of_ms);
+}
+
+bool pl_devices_may_gain(const struct pl_devices_in *in)
+{
+    double one = devices_ms(in, PL_ONE);
+    return !in->fits || in->tried[PL_SEVERAL].n > 0 || is_gain(one, devices_model_ms(in, PL_SEVERAL)) ||
+           is_gain(one, at_best(in, PL_SEVERAL));
+}
+
+/* Before any execution estimates decide; then whatever was begun is tried, then the other one if it may be faster; then
+ * the faster one stays. */
+static enum pl_spread choose_spread(const struct pl_devices_in *in)
+{
+    double one = devices_ms(in, PL_ONE), several = devices_ms(in, PL_SEVERAL);
+    if (in->last == PL_NO_SPREAD)
+        return is_gain(one, several) ? PL_SEVERAL : PL_ONE;
+    enum pl_spread here = in->last, other = here == PL_ONE ? PL_SEVERAL : PL_ONE;
+    if (!is_tried(&in->tried[here]))
+        return here;
+    if (!is_tried(&in->tried[other]))
+        return is_gain(devices_ms(in, here), at_best(in, other)) ? other : here;
+    return several < one * (here == PL_ONE ? worth : 1) ? PL_SEVERAL : PL_ONE;
+}
+
+static const char *known(const struct pl_tried *t)
+{
+    return t->n ? "measured" : "estimated";
+}
 
 double pl_link_bytes(double bytes, int workers, bool shuffled)
 {
@@ -146,14 +224,16 @@ double pl_link_bytes(double bytes, int workers, bool shuffled)
 
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)
 {
-    struct pl_choice_in one = {.work = {[PL_GPU] = in->work}};
-    double alone = gpu_model_ms(&one);
-    double together = alone / in->devices + fragment_ms * HD_MAX(in->fragments, 1) + in->bytes / exchange_bytes_of_ms;
     if (!in->fits) {
-        snprintf(why, n, "what the plan reads does not fit the memory of one GPU");
+        snprintf(why, n, "the plan does not fit the memory of one GPU");
         return in->devices;
     }
-    bool several = is_gain(alone, together);
-    snprintf(why, n, "estimated: %.3g ms on one GPU, %.3g on %d", alone, together, in->devices);
-    return several ? in->devices : 1;
+    enum pl_spread to = choose_spread(in);
+    const struct pl_tried *one = &in->tried[PL_ONE], *several = &in->tried[PL_SEVERAL];
+    bool tries = in->last != PL_NO_SPREAD && !is_tried(&in->tried[to]);
+    int at = snprintf(why, n, "%.3g ms on one GPU (%s), %.3g on %d (%s)", devices_ms(in, PL_ONE), known(one),
+                      devices_ms(in, PL_SEVERAL), in->devices, known(several));
+    if (tries && at > 0 && (size_t)at < n)
+        snprintf(why + at, n - (size_t)at, "; %s tried", to == PL_ONE ? "one is" : "several are");
+    return to == PL_SEVERAL ? in->devices : 1;
 }

@@ -60,15 +60,30 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
  * own do not travel. shuffled: it receives its part of the others', else all. */
 double pl_link_bytes(double bytes, int workers, bool shuffled);
 
-/* Whether a plan runs on several GPUs or on one of them, by cost. */
+/* Whether a plan runs on several GPUs or on one of them, by cost: by estimates, then by what executions took. */
+enum pl_spread { PL_ONE, PL_SEVERAL, PL_SPREADS, PL_NO_SPREAD = PL_SPREADS };
+
+/* Executions on one GPU, or on all. */
+struct pl_tried {
+    int n, ripe; /* all; those of code that further ones run, too: no first tier */
+    double least; /* of the ripe ones if there are any: as in pl_choice_in.measured */
+};
+
 struct pl_devices_in {
     struct pl_work work; /* of the program for one */
     int devices;
     bool fits; /* all that the plan reads of tables does, into the memory of one */
     int fragments; /* that it is cut into (planner/distribute.h); 0: not cut yet, at least one and what it sends nothing */
     double bytes; /* that fragments send */
+    struct pl_tried tried[PL_SPREADS];
+    enum pl_spread last; /* where the execution before ran; PL_NO_SPREAD: there was none that counts */
 };
-/* How many: in->devices or 1. The reason in one line, of at most n bytes. */
+/* How many: in->devices or 1. The reason in one line, of at most n bytes. What is not known from executions, and may be the
+ * faster one, is tried twice. */
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n);
+/* Whether several may be worth an execution, as far as is known now: else the plan need not be cut. */
+bool pl_devices_may_gain(const struct pl_devices_in *in);
+/* What an execution tells for pl_tried.least. */
+double pl_devices_measure(const struct pl_devices_in *in, enum pl_spread where, double ms);
 
 #endif

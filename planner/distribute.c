@@ -675,7 +675,7 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
             *out = d;
         any = true;
     }
-    if (out->may_part && !opt->gathers) {
+    if (out->may_part && !dist_in_passes(out)) {
         struct dist parted = *start;
         parted.part_groups = true;
         parted = cut(&parted, out->scheme);
@@ -698,6 +698,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     struct dist start = {.a = a, .c = c, .plan = plan, .tree = tree, .workers = opt->workers, .memory = opt->memory},
                 best;
     start.segments = opt->segments;
+    start.gpus = opt->gpus;
     start.streams = opt->streams;
     dist_need(&start);
     name_prefixes(&start, cat);

@@ -10,7 +10,7 @@ struct cJSON;
 struct pl_distribute_options {
     int workers;
     bool segments; /* worker k has segment k of tables of so many, and reads no others of them; else all rows of all */
-    bool gathers; /* workers gather faster than they shuffle: one of them has the groups of all in a final step */
+    bool gpus; /* workers are GPUs of one host, side by side */
     double
         memory; /* bytes for the states of a worker: fragments are cut so that they fit, if possible; 0: as is fastest */
     bool streams; /* with memory: tables have no room beside the states, so that each pass reads them over the link */

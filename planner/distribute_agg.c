@@ -6,7 +6,8 @@
  *   avg                 sums and counts
  *   min, max, bool_*, bit_*   the same function again
  *   arg_min, arg_max    the argument and the value that it is nearest by, then the same function again
- *   distinct            the argument is a key of the partial step
+ *   distinct            the argument is a key of the partial step; but where rows with one value of it are on one worker,
+ *                       count, sum and avg are of a worker's own values, and are added up as without distinct
  *
  * What no such step can say (quantiles, variances, functions of rows in an order, sums that might leave the widest type
  * on a worker and not as a whole) is computed of all rows of a group: they are shuffled by a key, or one worker has all. */
@@ -86,7 +87,22 @@ struct steps {
     struct cJSON *final; /* functions of the final one */
     struct cJSON *exprs; /* what is made of both, column by column */
     bool computes; /* some expression is more than a column */
+    bool own; /* no value of a distinct function is on two workers */
 };
+
+/* Distinct functions are of columns that say on which worker a row is: what is different on a worker is so in all. Else one
+ * such function's argument becomes a key, and the others would count a value for each of that. */
+static bool values_are_apart(const struct dist *d, const struct dist_rel *in, const struct fe_node *n)
+{
+    for (int i = 0; i < n->u.agg.naggs; i++) {
+        const struct fe_agg *g = &n->u.agg.aggs[i];
+        bool sums = g->fn == FE_AGG_SUM || g->fn == FE_AGG_AVG;
+        if (g->distinct &&
+            (g->arg->op != FE_COL || !in->by[g->arg->col] || (sums && !sum_is_safe(d, n->inputs[0], g->arg))))
+            return false;
+    }
+    return true;
+}
 
 /* {"fn", "arg", "as"}; arg may be NULL. */
 static struct cJSON *function(struct hd_arena *a, const char *fn, struct cJSON *arg, const char *as)
@@ -106,6 +122,8 @@ static struct cJSON *copy(struct hd_arena *a, const struct cJSON *op, const char
 /* Of the rows for which the function's own filter is true. */
 static void push_partial(struct steps *s, const struct cJSON *agg, struct cJSON *f)
 {
+    if (fe_member(agg, "distinct"))
+        fe_put(f, "distinct", copy(s->d->a, agg, "distinct"));
     if (fe_member(agg, "filter"))
         fe_put(f, "filter", copy(s->d->a, agg, "filter"));
     fe_push(s->partial, f);
@@ -211,7 +229,7 @@ static void add_function(struct steps *s, const struct cJSON *agg, int i)
     if (g->fn == FE_AGG_GROUPING) {
         fe_push(s->final, fe_copy_json(s->d->a, agg));
         fe_push(s->exprs, fe_make_string(s->d->a, column->name));
-    } else if (g->distinct) {
+    } else if (g->distinct && !s->own) {
         distinct(s, agg, column->name);
     } else if (g->fn == FE_AGG_COUNT_STAR || g->fn == FE_AGG_COUNT || g->fn == FE_AGG_COUNT_IF) {
         count(s, agg, column->name);
@@ -275,16 +293,26 @@ static int shuffle_keys(struct dist *d, const struct fe_node *n, bool columns, i
     return all > 1 && dist_divides(d, n->inputs[0], all, keys) ? all : 0;
 }
 
+/* Of the partial step: a group for each value of what is distinct, of which there may be as many as there are rows. */
+static double partial_rows(const struct dist *d, const struct steps *s)
+{
+    const struct fe_node *n = s->node;
+    double rows = dist_rows(d, n->inputs[0]);
+    for (int i = 0; i < n->u.agg.naggs && !s->own; i++)
+        if (n->u.agg.aggs[i].distinct)
+            return rows;
+    return HD_MIN(dist_rows(d, n) * d->workers, rows);
+}
+
 /* The groups of all workers' partial steps: shuffled by keys, if the cut is one that does so, or together. The steps'
  * columns are those of their functions: all are read. */
-static struct dist_rel bring_groups(struct dist *d, const struct fe_node *n, struct dist_rel part)
+static struct dist_rel bring_groups(struct dist *d, const struct fe_node *n, struct dist_rel part, double rows)
 {
     int *keys = HD_NEWN(d->a, int, n->u.agg.nkeys + 1), nkeys = shuffle_keys(d, n, false, keys);
-    double groups = dist_rows(d, n) * d->workers, rows = HD_MIN(groups, dist_rows(d, n->inputs[0]));
     d->may_part |= nkeys > 0;
     dist_groups(d, &part, n);
     part = nkeys && d->part_groups ? dist_shuffle_all(d, part, nkeys, keys, rows) : dist_cut_all(d, part, rows);
-    dist_work(d, &part, groups);
+    dist_work(d, &part, rows);
     dist_groups(d, &part, n);
     return part;
 }
@@ -293,8 +321,14 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
 {
     struct hd_arena *a = d->a;
     const struct cJSON *aggs = fe_member(op, "aggs"), *keys = fe_member(op, "keys");
-    struct steps s = {
-        d, n, keys ? fe_copy_json(a, keys) : fe_make_list(a), fe_make_list(a), fe_make_list(a), fe_make_list(a), false};
+    struct steps s = {d,
+                      n,
+                      keys ? fe_copy_json(a, keys) : fe_make_list(a),
+                      fe_make_list(a),
+                      fe_make_list(a),
+                      fe_make_list(a),
+                      false,
+                      values_are_apart(d, &in, n)};
     int i = 0;
     push_keys(&s, s.exprs);
     for (const struct cJSON *g = fe_first_json(aggs); g; g = fe_next_json(g))
@@ -302,7 +336,7 @@ static struct dist_rel two_steps(struct dist *d, const struct cJSON *op, const s
     struct dist_rel part = in;
     part.op = partial_op(&s, in);
     part.node = n;
-    part = bring_groups(d, n, part);
+    part = bring_groups(d, n, part, partial_rows(d, &s));
     return (struct dist_rel){.op = final_op(&s, op, part.op),
                              .node = n,
                              .split = part.split,
@@ -359,7 +393,7 @@ struct dist_rel dist_distinct(struct dist *d, const struct cJSON *op, const stru
     if (in.split && !by) {
         in.node = n;
         in.op = dist_over(d->a, op, "input", in.op, NULL);
-        in = bring_groups(d, n, in);
+        in = bring_groups(d, n, in, HD_MIN(dist_rows(d, n) * d->workers, dist_rows(d, n->inputs[0])));
         by = in.by;
     }
     dist_groups(d, &in, n);

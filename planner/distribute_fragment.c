@@ -6,12 +6,19 @@
 #include "frontend/json_make.h"
 #include "planner/cost.h"
 
-/* Costs in rows that a worker goes through, roughly 10 ns each. */
-static const double ROW_NS = 10;
-static const double FRAGMENT_ROWS = 200e3; /* a fragment more: 2 ms */
-static const double PIECE_ROWS = 10e3;     /* what a worker sends to one other of a shuffle, beside its rows */
-static const double SENT_BYTES = 16;       /* so many bytes cost a row more, on their way to somebody else */
-/* Passes: a row (and each SENT_BYTES) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
+/* Costs in rows that a worker goes through. */
+struct rates {
+    double fragment; /* one more */
+    double piece;    /* what a worker sends to one other of a shuffle, beside its rows */
+    double bytes;    /* so many cost a row more, on their way to somebody else */
+    double loop;     /* of a loop over pairs a nanosecond of a CPU */
+};
+/* Machines: a row is 10 ns, roughly, a fragment 2 ms. */
+static const struct rates machines = {200e3, 10e3, 16, 0.1};
+/* GPUs of one host: a row is 0.1 ns, a fragment 0.9 ms, 40 GB/s go from one to another (planner/choice.c), 500 G pairs take 0.19 s
+ * (docs/performance.md). */
+static const struct rates gpus = {9e6, 100e3, 4, 0.004};
+/* Passes: a row (and each 16 bytes) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
  * GPU's memory. What comes over the link again is priced by itself (distribute_part.c). */
 static const double BY_HOST = 32;
 
@@ -194,6 +201,11 @@ bool dist_exceeds(const struct dist *d, const struct fe_node *n)
     return d->memory > 0 && state_bytes(d, n) > d->memory;
 }
 
+static const struct rates *rates_of(const struct dist *d)
+{
+    return d->gpus ? &gpus : &machines;
+}
+
 /* Ends a fragment whose rows are those of rel.op. A scan of them. */
 static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct dist_fragment f)
 {
@@ -205,12 +217,13 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.state_bytes = HD_MAX(rel.state_bytes, f.bytes / (f.every ? d->workers : 1));
     d->state_bytes = HD_MAX(d->state_bytes, f.state_bytes);
     hd_vec_push(d->a, &d->fragments, f);
-    double sent = f.rows + f.bytes / SENT_BYTES;
-    double shuffled = sent / d->workers + PIECE_ROWS * d->workers;
+    const struct rates *r = rates_of(d);
+    double sent = f.rows + f.bytes / r->bytes;
+    double shuffled = sent / d->workers + r->piece * d->workers;
     if (dist_in_passes(d))
-        d->cost += FRAGMENT_ROWS + BY_HOST * sent / d->workers;
+        d->cost += r->fragment + BY_HOST * sent / d->workers;
     else
-        d->cost += FRAGMENT_ROWS + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
+        d->cost += r->fragment + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
     struct cJSON *scan = dist_name(d->a, "op", "scan");
     fe_put(scan, "table", fe_make_string(d->a, f.table));
     return scan;
@@ -327,9 +340,10 @@ struct dist_rel dist_shuffle_in_turns(struct dist *d, struct dist_rel rel)
 
 bool dist_gains_by_turns(const struct dist *d, const struct fe_node *l, const struct fe_node *r)
 {
-    double pairs = pl_cost_loop(dist_rows(d, l) * dist_rows(d, r), 1) / ROW_NS;
-    double sent = dist_rows(d, l) + dist_rows(d, r) + (dist_bytes(d, l) + dist_bytes(d, r)) / SENT_BYTES;
-    return pairs - pairs / d->workers > 3 * FRAGMENT_ROWS + sent;
+    const struct rates *of = rates_of(d);
+    double pairs = pl_cost_loop(dist_rows(d, l) * dist_rows(d, r), 1) * of->loop;
+    double sent = dist_rows(d, l) + dist_rows(d, r) + (dist_bytes(d, l) + dist_bytes(d, r)) / of->bytes;
+    return pairs - pairs / d->workers > 3 * of->fragment + sent;
 }
 
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)

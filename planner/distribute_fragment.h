@@ -59,6 +59,7 @@ struct dist {
     bool part_groups; /* groups of a partial step are shuffled to their final one; else one worker has them */
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
+    bool gpus; /* workers are GPUs of one host, side by side */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
     bool streams; /* tables are read over the link each time */
     double state_bytes; /* estimate: of the largest state */

@@ -185,21 +185,22 @@ bool lx_bounds_range(const struct fe_expr *x, const struct fe_expr *y)
 enum { BOUNDS_APART = 32 };
 
 /* low <= x and x < high on one column: the fractions subtract instead of multiplying. */
+double lx_selectivity_after(const struct ctx *c, struct handle *const *env, const struct fe_expr *const *v, int i)
+{
+    double si = lx_selectivity(c, env, v[i]);
+    for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++)
+        if (lx_bounds_range(v[i], v[k])) {
+            double sk = lx_selectivity(c, env, v[k]);
+            si = sk > 0 ? HD_MAX(si + sk - 1, 0.0005) / sk : 0;
+        }
+    return si;
+}
+
 static double sel_and(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
     double s = 1;
-    for (int i = 0; i < e->nargs; i++) {
-        const struct fe_expr *x = e->args[i];
-        double si = lx_selectivity(c, env, x);
-        for (int k = HD_MAX(0, i - BOUNDS_APART); k < i; k++) {
-            const struct fe_expr *y = e->args[k];
-            if (lx_bounds_range(x, y)) {
-                double sy = lx_selectivity(c, env, y);
-                si = sy > 0 ? HD_MAX(si + sy - 1, 0.0005) / sy : 0;
-            }
-        }
-        s *= si;
-    }
+    for (int i = 0; i < e->nargs; i++)
+        s *= lx_selectivity_after(c, env, (const struct fe_expr *const *)e->args, i);
     return s;
 }
 

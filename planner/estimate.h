@@ -12,6 +12,8 @@ bool lx_may_fail(const struct fe_expr *e);
 /* One bounds a column from above, the other from below, by values that are the same for all rows. */
 bool lx_bounds_range(const struct fe_expr *x, const struct fe_expr *y);
 double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e);
+/* Of conjunct i: the share of those rows for which the conjuncts before it hold. */
+double lx_selectivity_after(const struct ctx *c, struct handle *const *env, const struct fe_expr *const *v, int i);
 
 /* Estimated output rows of a node, and the share of its key values that its filters leave (1: all). */
 double est_rows(const struct ctx *c, const struct fe_node *n);

@@ -115,7 +115,7 @@ int flow_filter(struct ctx *c, struct pl_node *node, struct stream *s, struct ha
     for (int i = 0; i < n; i++) {
         bool always;
         map_plan(c, node, env, v[i], s->est);
-        HD_TRY(known_selectivity(c, env, v[i], &share[i]));
+        HD_TRY(known_selectivity(c, env, v, i, &share[i]));
         HD_TRY(is_always_true(c, env, v[i], &always));
         if (!always)
             s->est *= share[i];

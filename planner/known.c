@@ -155,9 +155,9 @@ static int look_at_equal(struct ctx *c, struct handle *const *env, const struct 
     return 0;
 }
 
-int known_selectivity(struct ctx *c, struct handle *const *env, const struct fe_expr *e, double *share)
+int known_selectivity(struct ctx *c, struct handle *const *env, const struct fe_expr *const *v, int i, double *share)
 {
-    HD_TRY(look_at_equal(c, env, e));
-    *share = lx_selectivity(c, env, e);
+    HD_TRY(look_at_equal(c, env, v[i]));
+    *share = lx_selectivity_after(c, env, v, i);
     return 0;
 }

@@ -4,25 +4,34 @@
 
 #include "planner/zones.h"
 
-/* Nanoseconds of a row: of one thread of a CPU, with columns in memory and small tables in its cache; of a large GPU,
- * an H200 with 4.8 TB/s. */
+/* Nanoseconds of a row: of one thread of a CPU, with columns in memory and small tables in its cache; of a large GPU, an
+ * H200 with 4.8 TB/s, where what lies in its L2 cache, and beyond: 0 where that makes no difference. */
 struct price {
-    double cpu, gpu;
+    double cpu, gpu, gpu_beyond;
 };
 
-/* A GPU: a column of four bytes streams in 0.001 ns a row, 38 lookups of four bytes anywhere take 1 ns, a join of 64 M with 64 M
- * rows 7.7 ms, 40 M groups of 64 M rows 7.6 ms, 64 M rows are sorted in 2.9 ms, 500 G pairs compared in 0.19 s
- * (docs/performance.md). A CPU: fitted to TPC-H at SF 1. */
-static const struct price neighbour = {0.25, 0.001}, elsewhere = {5, 0.03}, hash_lookup = {12, 0.1},
-                          tested_bit = {1.2, 0.01}, index_lookup = {5, 0.03}, searched = {40, 0.3}, range = {4, 0.05},
-                          each_child = {0.3, 0.0004}, added = {0.5, 0.001}, grouped = {1.2, 0.01},
-                          hashed_group = {22, 0.12}, stored_row = {5, 0.02}, stored_field = {0.4, 0.002},
-                          sorted_row = {4, 0.002}, placed_row = {12, 0.06}, cleared = {0.02, 0.0003};
+/* A CPU: fitted to TPC-H at SF 1. A GPU: to TPC-H and SSB at SF 100, beginning with what single operators take
+ * (docs/performance.md, "Estimates of a GPU's time"). */
+static const struct price neighbour = {0.25, 0.00015, 0}, child = {0.25, 0.0005, 0}, elsewhere = {5, 0.007, 0.02},
+                          near_field = {0.25, 0.002, 0}, field_elsewhere = {5, 0.002, 0.005},
+                          hash_lookup = {12, 0.075, 0}, tested_bit = {1.2, 0.0012, 0.009},
+                          tested_place = {1.2, 0.0012, 0.02}, tested_own = {1.2, 0.00015, 0},
+                          index_lookup = {5, 0.004, 0}, searched = {40, 0.3, 0}, range = {4, 0.015, 0},
+                          folded = {4, 0.002, 0}, each_child = {0.3, 0.0005, 0}, added = {0.5, 0.0005, 0},
+                          grouped = {1.2, 0.0008, 0.03}, hashed_group = {22, 0.05, 0.08}, stored_row = {5, 0.005, 0},
+                          sorted_row = {4, 0.0025, 0}, placed_row = {12, 0.06, 0}, cleared = {0.02, 0.0003, 0};
+static const double gpu_cached_bytes = 40e6, gpu_bytes_of_ms = 4.8e9, gpu_sector = 32;
+
+/* Of what lies in so many bytes. */
+static void add_in(struct pl_work *w, struct price p, double rows, double bytes)
+{
+    w->cpu_ms += p.cpu * rows / 1e6;
+    w->gpu_ms += (p.gpu_beyond > 0 && bytes > gpu_cached_bytes ? p.gpu_beyond : p.gpu) * rows / 1e6;
+}
 
 static void add(struct pl_work *w, struct price p, double rows)
 {
-    w->cpu_ms += p.cpu * rows / 1e6;
-    w->gpu_ms += p.gpu * rows / 1e6;
+    add_in(w, p, rows, 0);
 }
 
 /* ---- expressions ----------------------------------------------------------------------- */
@@ -31,14 +40,14 @@ static struct price of_operator(enum fe_op op)
 {
     switch (fe_op_form(op)->cost) {
     case FE_COST_LOW:
-    case FE_COST_COMPARE: return (struct price){0.08, 0.0002};
-    case FE_COST_LOAD: return (struct price){1, 0.01};
+    case FE_COST_COMPARE: return (struct price){0.08, 0.0001, 0};
+    case FE_COST_LOAD: return (struct price){1, 0.0002, 0};
     case FE_COST_CHOICE:
-    case FE_COST_LIST: return (struct price){0.6, 0.0005};
+    case FE_COST_LIST: return (struct price){0.6, 0.0002, 0};
     case FE_COST_CONVERT:
-    case FE_COST_DIVIDE: return (struct price){2, 0.002};
-    case FE_COST_TEXT: return (struct price){8, 0.01};
-    case FE_COST_SEARCH: return (struct price){18, 0.02};
+    case FE_COST_DIVIDE: return (struct price){2, 0.002, 0};
+    case FE_COST_TEXT: return (struct price){8, 0.02, 0};
+    case FE_COST_SEARCH: return (struct price){18, 0.007, 0};
     }
     HD_BUG("operator %d", (int)op);
 }
@@ -47,6 +56,7 @@ struct walk {
     const struct pl_program *p;
     struct pl_work *w;
     double code; /* of the pipeline */
+    double source; /* its rows */
     int children; /* slot of the rows that a fold goes through, which are neighbours; -1: outside */
 };
 
@@ -66,14 +76,16 @@ static struct price of_step(const struct walk *k, const struct pl_pipeline *q, c
 {
     switch (s->kind) {
     case PL_STEP_LOAD_COLUMN:
-    case PL_STEP_LOAD_FIELD: return s->row_slot == q->source_slot || s->row_slot == k->children ? neighbour : elsewhere;
+        return s->row_slot == q->source_slot ? neighbour : s->row_slot == k->children ? child : elsewhere;
+    case PL_STEP_LOAD_FIELD:
+        return s->row_slot == q->source_slot || s->row_slot == k->children ? near_field : field_elsewhere;
     case PL_STEP_PROBE_KEY:
     case PL_STEP_PROBE_CHILD: return index_lookup;
     case PL_STEP_PROBE_BITMAP:
-    case PL_STEP_PROBE_DIRECT:
-    case PL_STEP_MARK:
+    case PL_STEP_MARK: return tested_bit;
+    case PL_STEP_PROBE_DIRECT: return tested_place;
     case PL_STEP_TEST:
-    case PL_STEP_PRESENT: return tested_bit;
+    case PL_STEP_PRESENT: return tested_own;
     case PL_STEP_PROBE_HASH:
     case PL_STEP_EXPAND_HASH: return hash_lookup;
     case PL_STEP_PROBE_SORTED:
@@ -86,22 +98,45 @@ static struct price of_step(const struct walk *k, const struct pl_pipeline *q, c
     case PL_STEP_EXPAND_FK:
     case PL_STEP_EXPAND_ALL:
     case PL_STEP_EXPAND_LATER:
-    case PL_STEP_EXPAND_COUNT:
+    case PL_STEP_EXPAND_COUNT: return range;
     case PL_STEP_FOLD:
-    case PL_STEP_FOLD_PIECE: return range;
+    case PL_STEP_FOLD_PIECE: return folded;
     case PL_STEP_FOLD_ADD: return added;
     case PL_STEP_FOLD_END:
     case PL_STEP_LET:
     case PL_STEP_FILTER:
-    case PL_STEP_COUNT: return (struct price){0, 0};
+    case PL_STEP_COUNT: return (struct price){0, 0, 0};
     }
     HD_BUG("step %d", (int)s->kind);
+}
+
+/* Bytes that the step looks something up in. */
+static double looked_at(const struct walk *k, const struct pl_step *s)
+{
+    const struct rt_state *state = s->state >= 0 ? &k->p->spec->states[s->state] : NULL;
+    if (s->kind == PL_STEP_LOAD_COLUMN)
+        return (double)fe_column_bytes(&s->table->cols[s->column], s->table->rows);
+    if (!state)
+        return 0;
+    double places = HD_MAX((double)state->range, state->est_rows);
+    return s->kind == PL_STEP_LOAD_FIELD ? places * 8 : s->kind == PL_STEP_PROBE_DIRECT ? places * 4 : places / 8;
+}
+
+/* A GPU reads whole sectors of a column, in which no row or several may have got so far. */
+static void add_streamed(struct walk *k, const struct pl_step *s, double rows)
+{
+    double bytes = (double)fe_column_bytes(&s->table->cols[s->column], s->table->rows);
+    double of_row = HD_MAX(bytes / HD_MAX((double)s->table->rows, 1), 1.0 / 8);
+    double share = HD_MIN(rows / HD_MAX(k->source, 1), 1);
+    k->w->gpu_ms += k->source * of_row * (1 - pow(1 - share, gpu_sector / of_row)) / gpu_bytes_of_ms;
 }
 
 static void add_step(struct walk *k, const struct pl_pipeline *q, const struct pl_step *s, double rows, double next)
 {
     k->code++;
-    add(k->w, of_step(k, q, s), rows);
+    add_in(k->w, of_step(k, q, s), rows, looked_at(k, s));
+    if (s->kind == PL_STEP_LOAD_COLUMN && s->row_slot == q->source_slot)
+        add_streamed(k, s, rows);
     if (s->expr >= 0)
         add_value(k, s->expr, rows);
     for (int i = 0; i < s->nkeys; i++)
@@ -112,6 +147,7 @@ static void add_step(struct walk *k, const struct pl_pipeline *q, const struct p
         k->children = s->kind != PL_STEP_FOLD_END ? s->slot : -1;
 }
 
+/* Of a row, and of each field that it stores or adds to. */
 static struct price of_sink(enum pl_sink_kind kind)
 {
     switch (kind) {
@@ -119,17 +155,38 @@ static struct price of_sink(enum pl_sink_kind kind)
     case PL_SINK_DIRECT:
     case PL_SINK_ROWS:
     case PL_SINK_ARRAY: return stored_row;
-    case PL_SINK_AGG_SCALAR: return added;
+    case PL_SINK_AGG_SCALAR: return (struct price){0.5, 0, 0};
     case PL_SINK_AGG_DENSE: return grouped;
     case PL_SINK_AGG_HASH: return hashed_group;
     }
     HD_BUG("sink %d", (int)kind);
 }
 
+static struct price of_out(enum pl_sink_kind kind)
+{
+    switch (kind) {
+    case PL_SINK_BITMAP:
+    case PL_SINK_DIRECT:
+    case PL_SINK_ROWS:
+    case PL_SINK_ARRAY: return (struct price){0.4, 0.0015, 0};
+    case PL_SINK_AGG_SCALAR:
+    case PL_SINK_AGG_DENSE: return (struct price){0.4, 0.00015, 0};
+    case PL_SINK_AGG_HASH: return (struct price){0.4, 0.005, 0};
+    }
+    HD_BUG("sink %d", (int)kind);
+}
+
+static double sink_bytes(const struct pl_program *p, const struct pl_sink *s)
+{
+    const struct rt_state *state = &p->spec->states[s->state];
+    double places = HD_MAX((double)state->range, state->est_rows);
+    return s->kind == PL_SINK_BITMAP ? places / 8 : s->kind == PL_SINK_AGG_HASH ? places * 16 : places * 8;
+}
+
 static void add_sink(struct walk *k, const struct pl_sink *s, double rows)
 {
-    add(k->w, of_sink(s->kind), rows);
-    add(k->w, stored_field, rows * (s->nouts + s->ncopies));
+    add_in(k->w, of_sink(s->kind), rows, sink_bytes(k->p, s));
+    add(k->w, of_out(s->kind), rows * (s->nouts + s->ncopies));
     if (s->index >= 0)
         add_value(k, s->index, rows);
     for (int i = 0; i < s->nouts; i++) {
@@ -170,6 +227,7 @@ static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
     double rows = HD_MIN(rows_at(q, 0, source_rows(k->p, q->spec)), visited_rows(q));
     double most = rows; /* until rows multiply: estimates of filters know nothing of zones */
     k->code = 0;
+    k->source = q->spec->source == RT_SOURCE_TABLE ? source_rows(k->p, q->spec) : rows;
     k->children = -1;
     for (int i = 0; i < q->nsteps; i++) {
         most = pl_opens_level(q->steps[i].kind) ? INFINITY : most;

@@ -236,7 +236,8 @@ static void several_gpus_must_gain(void **state)
 {
     (void)state;
     char why[200];
-    struct pl_devices_in in = {.work = {.gpu_ms = 40, .begun = 2}, .devices = 4, .fits = true, .fragments = 2};
+    struct pl_devices_in in = {
+        .work = {.gpu_ms = 40, .begun = 2}, .devices = 4, .fits = true, .fragments = 2, .last = PL_NO_SPREAD};
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
     assert_non_null(strstr(why, "on one GPU"));
     in.bytes = 4e9;
@@ -256,6 +257,78 @@ static void rows_that_are_there_do_not_travel(void **state)
     assert_float_equal(pl_link_bytes(100, 4, true), 18.75, 1e-9);
 }
 
+/* An execution that took so long where the plan is now. */
+static void took(struct pl_devices_in *in, double ms, bool ripe)
+{
+    char why[200];
+    enum pl_spread where = pl_choose_devices(in, why, sizeof why) > 1 ? PL_SEVERAL : PL_ONE;
+    struct pl_tried *t = &in->tried[where];
+    double measured = pl_devices_measure(in, where, ms);
+    t->least = t->n ? HD_MIN(t->least, measured) : measured;
+    t->n++;
+    t->ripe += ripe;
+    in->last = where;
+}
+
+/* Executions, each with the number of devices that it is on; they take so long on one and on all. */
+static void runs(struct pl_devices_in *in, double one, double several, const char *devices)
+{
+    char why[200];
+    for (; *devices; devices++) {
+        int n = pl_choose_devices(in, why, sizeof why);
+        assert_int_equal(n, *devices - '0');
+        assert_true(pl_devices_may_gain(in) || n == 1);
+        took(in, n == 1 ? one : several, true);
+    }
+}
+
+static struct pl_devices_in spread(double gpu_ms)
+{
+    return (struct pl_devices_in){
+        .work = {.gpu_ms = gpu_ms, .begun = 2}, .devices = 2, .fits = true, .fragments = 2, .last = PL_NO_SPREAD};
+}
+
+/* Each is tried twice where it may be the faster one, then the faster one stays. */
+static void executions_tell_how_many(void **state)
+{
+    (void)state;
+    struct pl_devices_in in = spread(3), lost = spread(10), won = spread(10), never = spread(0.4), close = spread(3);
+    runs(&in, 3, 2.5, "1122222222");
+    runs(&lost, 9, 10, "22111111");
+    runs(&won, 9, 7, "22112222");
+    runs(&never, 0.5, 0.1, "11111111");
+    runs(&close, 3, 2.95, "1122222");
+}
+
+/* What several take by estimates, and what one took, do not tell that one is slower for sure; but far less does. */
+static void what_is_slower_for_sure_is_not_tried(void **state)
+{
+    (void)state;
+    struct pl_devices_in in = spread(100);
+    runs(&in, 100, 20, "2222222");
+    in = spread(100);
+    in.bytes = 4e9; /* as long over the fastest link as one takes */
+    runs(&in, 10, 1, "1111111");
+}
+
+/* A first tier does not count, but is not waited for without end. */
+static void a_first_tier_is_no_trial(void **state)
+{
+    (void)state;
+    char why[200];
+    struct pl_devices_in in = spread(3);
+    for (int i = 0; i < 5; i++)
+        took(&in, 4, false);
+    assert_int_equal(in.tried[PL_ONE].n, 5);
+    runs(&in, 3, 2, "112222");
+    in = spread(3);
+    for (int i = 0; i < 8; i++)
+        took(&in, 4, false);
+    assert_int_equal(in.tried[PL_ONE].n, 8);
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 2);
+    assert_non_null(strstr(why, "; several are tried"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +345,9 @@ int main(void)
         cmocka_unit_test(the_reason_names_both_times),
         cmocka_unit_test(several_gpus_must_gain),
         cmocka_unit_test(rows_that_are_there_do_not_travel),
+        cmocka_unit_test(executions_tell_how_many),
+        cmocka_unit_test(what_is_slower_for_sure_is_not_tried),
+        cmocka_unit_test(a_first_tier_is_no_trial),
         cmocka_unit_test(more_rows_are_more_work),
         cmocka_unit_test(zones_are_less_work),
         cmocka_unit_test(longer_code_compiles_longer),

@@ -1,0 +1,204 @@
+/* One GPU or several, by what executions took: over emulated devices, with times that HEDDLE_DEVICES_MS says.
+ *
+ *   test_spread DATABASE        TPC-H
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/heddle.h"
+#include "runtime/base/fault.h"
+#include "tests/simt/check.h"
+
+#define EXPECT(condition) CHECK(condition, "not so")
+
+static const char *folder;
+static heddle_context *context;
+static heddle_database *database;
+
+static void ok(int rc, heddle_error **e)
+{
+    if (rc != 0)
+        fprintf(stderr, "%s: %s\n", heddle_error_path(*e), heddle_error_message(*e));
+    EXPECT(rc == 0);
+    heddle_error_free(*e);
+}
+
+static void begin(const char *devices)
+{
+    heddle_options o;
+    heddle_error *e = NULL;
+    heddle_options_init(&o);
+    o.threads = 2;
+    o.cache_dir = "";
+    o.devices = devices;
+    o.backend = "cuda";
+    ok(heddle_context_new(&o, &context, &e), &e);
+    ok(heddle_database_open(context, folder, 0, &database, &e), &e);
+}
+
+static void end(void)
+{
+    heddle_database_free(database);
+    heddle_context_free(context);
+}
+
+static const char SUM[] =
+    "{\"heddle\":1,\"params\":{\"most\":{\"type\":\"int64\",\"default\":\"24\"}},\"root\":{\"op\":"
+    "\"aggregate\",\"keys\":[],\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],\"input\":{\"op\":"
+    "\"scan\",\"table\":\"lineitem\",\"filter\":\"l_quantity < :most\"}}}";
+/* Nothing is spread. */
+static const char WHOLE[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"values\",\"columns\":[{\"name\":\"n\",\"type\":\"int64\"}],\"rows\":[[\"7\"]]}}";
+
+static heddle_statement *prepare(const char *plan, bool deterministic)
+{
+    heddle_statement_options o;
+    heddle_statement *s = NULL;
+    heddle_error *e = NULL;
+    heddle_statement_options_init(&o);
+    o.deterministic = deterministic;
+    ok(heddle_prepare(database, plan, &o, &s, &e), &e);
+    return s;
+}
+
+/* The first number of the first row; -1: the query failed. */
+static int64_t run(heddle_statement *s)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    heddle_error *e = NULL;
+    if (heddle_execute(s, &stream, &e) != 0) {
+        heddle_error_free(e);
+        return -1;
+    }
+    EXPECT(stream.get_next(&stream, &batch) == 0 && batch.release);
+    int64_t n = ((const int64_t *)batch.children[0]->buffers[1])[0];
+    batch.release(&batch);
+    stream.release(&stream);
+    return n;
+}
+
+/* How many devices the last execution was on; text: also in the report. */
+static int used(heddle_statement *s, const char *text)
+{
+    char *json;
+    heddle_error *e = NULL;
+    ok(heddle_statement_report(s, &json, &e), &e);
+    const char *list = strstr(json, "\"used\":[");
+    EXPECT(list && (!text || strstr(json, text)));
+    int n = 1;
+    for (; *list != ']'; list++)
+        n += *list == ',';
+    heddle_free(json);
+    return n;
+}
+
+/* Times of executions on one and on several; as many executions as there are digits, of devices that each is on. */
+static void expect(heddle_statement *s, const char *times, const char *devices)
+{
+    setenv("HEDDLE_DEVICES_MS", times, 1);
+    for (const char *want = devices; *want; want++) {
+        EXPECT(run(s) > 0);
+        int found = used(s, NULL);
+        CHECK(found == *want - '0', "%s: execution %d of %s is on %d", times, (int)(want - devices) + 1, devices,
+              found);
+    }
+}
+
+static void slower_on_two_goes_back(void)
+{
+    begin("0,1");
+    heddle_statement *s = prepare(SUM, false), *other;
+    expect(s, "10,12", "112211111111111111");
+    used(s, "\"why\":\"10 ms on one GPU (measured), 12 on 2 (measured)\"");
+    other = prepare(SUM, false); /* what is known is of the plan */
+    expect(other, "10,12", "111");
+    heddle_statement_free(other);
+    heddle_statement_free(s);
+    end();
+}
+
+static void what_gains_stays(void)
+{
+    begin("0,1");
+    heddle_statement *s = prepare(SUM, false);
+    expect(s, "10,8", "1");
+    int64_t alone = run(s);
+    expect(s, "10,8", "22222222222222222");
+    used(s, "\"why\":\"10 ms on one GPU (measured), 8 on 2 (measured)\"");
+    EXPECT(run(s) == alone);
+    expect(s, "10,11", "22222222111"); /* once the fastest of eight is slower */
+    heddle_statement_free(s);
+    end();
+}
+
+static void what_cannot_gain_is_not_tried(void)
+{
+    begin("0,1");
+    heddle_statement *s = prepare(SUM, false);
+    expect(s, "0.5,0.1", "1111");
+    used(s, "\"why\":\"0.5 ms on one GPU (measured), ");
+    heddle_statement_free(s);
+    s = prepare(WHOLE, false);
+    expect(s, "50,1", "1111");
+    used(s, "\"why\":\"the plan cannot be divided\"");
+    heddle_statement_free(s);
+    end();
+}
+
+/* Other values, statements that no clock decides for, and explain, which executes nothing. */
+static void other_calls(void)
+{
+    char *text;
+    heddle_error *e = NULL;
+    begin("0,1,2");
+    heddle_statement *s = prepare(SUM, false), *still = prepare(SUM, true);
+    expect(s, "10,5", "1133");
+    for (int i = 0; i < 3; i++) {
+        ok(heddle_explain(s, "devices", &text, &e), &e);
+        EXPECT(strncmp(text, "3 of 3: 10 ms on one GPU (measured), 5 on 3 (measured)\n", 55) == 0);
+        heddle_free(text);
+    }
+    ok(heddle_bind(s, "most", "10", &e), &e);
+    expect(s, "10,5", "33");
+    expect(still, "10,5", "1111");
+    heddle_statement_free(still);
+    heddle_statement_free(s);
+    end();
+}
+
+static void a_lost_device_begins_anew(void)
+{
+    begin("0,1,2");
+    heddle_statement *s = prepare(SUM, false);
+    expect(s, "10,5", "11333");
+    EXPECT(hd_fault_arm("device2:1"));
+    EXPECT(run(s) == -1);
+    hd_fault_arm(NULL);
+    expect(s, "10,5", "112222");
+    used(s, "\"why\":\"10 ms on one GPU (measured), 5 on 2 (measured)\"");
+    expect(s, "10,12", "22222222111");
+    heddle_statement_free(s);
+    end();
+}
+
+#define CASE(name) {#name, name}
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    CASE(slower_on_two_goes_back),   CASE(what_gains_stays), CASE(what_cannot_gain_is_not_tried), CASE(other_calls),
+    CASE(a_lost_device_begins_anew),
+};
+
+int main(int argc, char **argv)
+{
+    EXPECT(argc == 2);
+    folder = argv[1];
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        printf("%s\n", cases[i].name);
+        fflush(stdout);
+        cases[i].run();
+    }
+    return 0;
+}
