@@ -25,6 +25,15 @@ static double launch(const struct ctx *c)
     return c->opt.on_gpu ? ps_gpu : ns_cpu;
 }
 
+/* As it was compared with others. */
+static double cost_of_way(const struct pl_node *p)
+{
+    for (int i = 0; i < p->ndecisions; i++)
+        if (strcmp(p->decisions[i].name, "way") == 0 && p->decisions[i].v[p->decisions[i].taken].ns >= 0)
+            return p->decisions[i].v[p->decisions[i].taken].ns;
+    return 0;
+}
+
 static double join(const struct ctx *c, const struct pl_node *p)
 {
     const struct pl_rates *r = pl_rates(c->opt.on_gpu);
@@ -32,9 +41,9 @@ static double join(const struct ctx *c, const struct pl_node *p)
     const double probe = j->probe ? j->probe->rows : 0, build = j->build ? j->build->rows : 0;
     switch (j->way) {
     case PL_WAY_BUILD: return pl_cost_build(r, 0, build, probe) + launch(c);
-    case PL_WAY_KEY: return pl_cost_key_index(r, j->tbuild ? est_rows(c, j->tbuild) : 0, probe);
+    case PL_WAY_KEY:
     case PL_WAY_FK:
-    case PL_WAY_CHILD: return probe * r->random + p->rows * r->child;
+    case PL_WAY_CHILD: return cost_of_way(p);
     case PL_WAY_COLUMN:
     case PL_WAY_BAND:
     case PL_WAY_ALL: return probe * r->probe + p->rows * r->scan;

@@ -240,14 +240,16 @@ static void move_references(struct fe_node *n, int from)
         move_references(n->inputs[i], from);
 }
 
-/* Tables, in the order in which they stand: "supplier nation". */
-static void add_tables(struct ctx *c, const struct fe_node *n, const char **name)
+/* The first tables, in the order in which they stand: "supplier_nation". */
+static void add_tables(struct ctx *c, const struct fe_node *n, const char **name, int *room)
 {
-    const char *t = n->op == FE_SCAN_OP ? n->u.scan.table->name : n->op == FE_REF_OP ? c->plan->shared_names[n->u.ref.shared] : NULL;
-    if (t)
-        *name = *name ? hd_asprintf(c->a, "%s %s", *name, t) : t;
+    const char *t = n->op == FE_SCAN_OP  ? n->u.scan.table->name
+                    : n->op == FE_REF_OP ? c->plan->shared_names[n->u.ref.shared]
+                                         : NULL;
+    if (t && (*room)-- > 0)
+        *name = *name ? hd_asprintf(c->a, "%s_%s", *name, t) : t;
     for (int i = 0; i < n->ninputs; i++)
-        add_tables(c, n->inputs[i], name);
+        add_tables(c, n->inputs[i], name, room);
 }
 
 /* Behind those that it refers to, in front of all others, which may refer to it. */
@@ -257,7 +259,8 @@ static void share(struct sharing *s)
     const int at = refers_to(s->n), n = c->plan->nshared;
     struct fe_plan *to = hd_dup(c->a, c->plan, sizeof *to);
     const char *name = NULL;
-    add_tables(c, s->n, &name);
+    int tables = 3;
+    add_tables(c, s->n, &name, &tables);
     move_references(to->root, at);
     for (int i = at; i < n; i++)
         move_references(to->shared[i], at);
