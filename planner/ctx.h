@@ -128,7 +128,7 @@ struct shared_state {
 /* Of a shared subplan that the planner made: its costs, and those of computing it at each use. */
 struct shared_told {
     const struct fe_node *n;
-    double together, apart;
+    double together, at_each;
 };
 
 /* Expressions that are evaluated once for each entry of a dictionary, by address. */

@@ -159,7 +159,7 @@ static void tell_sharing(struct ctx *c, struct pl_node *keep, const struct fe_no
             continue;
         struct pl_decision *d = pl_decide(c, keep, "computed");
         pl_decide_way(c, d, "once", t->together, NULL);
-        pl_decide_way(c, d, "at each use", t->apart, NULL);
+        pl_decide_way(c, d, "at each use", t->at_each, NULL);
     }
 }
 

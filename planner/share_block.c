@@ -41,6 +41,34 @@ struct matching {
     exprs rest;
 };
 
+struct fe_expr *share_over(struct ctx *c, const struct fe_expr *e, struct fe_expr *const *columns)
+{
+    if (e->op == FE_COL)
+        return columns[e->col];
+    struct fe_expr *to = hd_dup(c->a, e, sizeof *e);
+    to->args = HD_NEWN(c->a, struct fe_expr *, e->nargs + 1);
+    for (int i = 0; i < e->nargs; i++)
+        to->args[i] = share_over(c, e->args[i], columns);
+    return to;
+}
+
+void share_tell(struct ctx *c, const struct fe_node *from, const struct fe_node *to)
+{
+    const int counted = c->counted.n, told = c->told.n;
+    for (int i = 0; i < counted; i++)
+        if (c->counted.v[i].n == from) {
+            struct order_counted x = c->counted.v[i];
+            x.n = to;
+            hd_vec_push(c->a, &c->counted, x);
+        }
+    for (int i = 0; i < told; i++)
+        if (c->told.v[i].n == from) {
+            struct order_told x = c->told.v[i];
+            x.n = to;
+            hd_vec_push(c->a, &c->told, x);
+        }
+}
+
 /* ---- taking apart ----------------------------------------------------------------------------------------------------------- */
 
 static bool any_fails(int n, struct fe_expr *const *e)
@@ -126,7 +154,8 @@ static struct fe_expr **flatten(struct ctx *c, struct block *b, const struct fe_
         return scan(c, b, n);
     struct fe_expr **out = HD_NEWN(c->a, struct fe_expr *, n->ncols + 1);
     if (n->op == FE_FILTER_OP || n->op == FE_PROJECT_OP) {
-        const bool fails = n->op == FE_FILTER_OP ? lx_may_fail(n->u.filter.pred) : any_fails(n->ncols, n->u.project.exprs);
+        const bool fails =
+            n->op == FE_FILTER_OP ? lx_may_fail(n->u.filter.pred) : any_fails(n->ncols, n->u.project.exprs);
         struct fe_expr **in = fails ? NULL : flatten(c, b, n->inputs[0]);
         if (in && n->op == FE_FILTER_OP)
             add_terms(c, b, n->u.filter.pred, in);
@@ -382,7 +411,8 @@ static struct part built(struct matching *m, const struct fe_node *x)
     return joined(m, x, l, r);
 }
 
-static void make(struct matching *m, const struct fe_node *x, const struct fe_node *const *roots, struct share_match *out)
+static void make(struct matching *m, const struct fe_node *x, const struct fe_node *const *roots,
+                 struct share_match *out)
 {
     struct part p = built(m, x);
     *out = (struct share_match){.n = p.n};
@@ -404,8 +434,8 @@ bool share_block(struct ctx *c, const struct fe_node *x, const struct fe_node *y
     m->match = match;
     m->outs[0] = flatten(c, &m->x, x);
     m->outs[1] = m->outs[0] ? flatten(c, &m->y, y) : NULL;
-    if (!m->outs[1] || m->x.of.n != m->y.of.n || m->x.of.n > RELATIONS_MAX ||
-        m->x.terms.n > (int)HD_COUNT(m->placed) || !find_bijection(m, 0, within))
+    if (!m->outs[1] || m->x.of.n != m->y.of.n || m->x.of.n > RELATIONS_MAX || m->x.terms.n > (int)HD_COUNT(m->placed) ||
+        !find_bijection(m, 0, within))
         return false;
     make(m, x, (const struct fe_node *const[]){x, y}, out);
     return true;

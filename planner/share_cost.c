@@ -109,7 +109,8 @@ double share_cost_kept(const struct ctx *c, double rows, int bytes, int uses)
     return rows * (1 + uses) * (row + bytes * byte) + launch(c);
 }
 
-bool share_worth(double together, double apart)
+bool share_worth(const struct ctx *c, double together, double at_each)
 {
-    return together < 0.85 * apart;
+    static const double gain = 0.85, least_ns = 1e5, least_ps = 5e6; /* less than that plans differ in by chance */
+    return together < gain * at_each && at_each - together > (c->opt.on_gpu ? least_ps : least_ns);
 }

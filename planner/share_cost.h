@@ -13,6 +13,6 @@ double share_cost_kept(const struct ctx *c, double rows, int bytes, int uses);
 /* Of grouping rows that are groups. */
 double share_cost_groups(const struct ctx *c, double rows);
 /* Whether computing once costs less by more than estimates tell apart. */
-bool share_worth(double together, double apart);
+bool share_worth(const struct ctx *c, double together, double at_each);
 
 #endif

@@ -4,36 +4,7 @@
 #include "planner/ctx.h"
 #include "planner/estimate.h"
 #include "planner/rewrite_node.h"
-#include "planner/share_block.h"
 #include "planner/typed.h"
-
-struct fe_expr *share_over(struct ctx *c, const struct fe_expr *e, struct fe_expr *const *columns)
-{
-    if (e->op == FE_COL)
-        return columns[e->col];
-    struct fe_expr *to = hd_dup(c->a, e, sizeof *e);
-    to->args = HD_NEWN(c->a, struct fe_expr *, e->nargs + 1);
-    for (int i = 0; i < e->nargs; i++)
-        to->args[i] = share_over(c, e->args[i], columns);
-    return to;
-}
-
-void share_tell(struct ctx *c, const struct fe_node *from, const struct fe_node *to)
-{
-    const int counted = c->counted.n, told = c->told.n;
-    for (int i = 0; i < counted; i++)
-        if (c->counted.v[i].n == from) {
-            struct order_counted x = c->counted.v[i];
-            x.n = to;
-            hd_vec_push(c->a, &c->counted, x);
-        }
-    for (int i = 0; i < told; i++)
-        if (c->told.v[i].n == from) {
-            struct order_told x = c->told.v[i];
-            x.n = to;
-            hd_vec_push(c->a, &c->told, x);
-        }
-}
 
 static struct fe_node *copy_of(struct ctx *c, const struct fe_node *n, struct fe_node *left, struct fe_node *right)
 {
@@ -177,7 +148,8 @@ static bool coarser(struct ctx *c, struct fe_node *g, const struct fe_node *y, c
 {
     const struct rewriting w = {.a = c->a};
     const int nk = y->u.agg.nkeys;
-    struct fe_expr **keys = all_over(c, nk, y->u.agg.keys, in->of[1]), **columns = HD_NEWN(c->a, struct fe_expr *, y->ncols + 1);
+    struct fe_expr **keys = all_over(c, nk, y->u.agg.keys, in->of[1]),
+                   **columns = HD_NEWN(c->a, struct fe_expr *, y->ncols + 1);
     for (int i = 0; i < y->u.agg.naggs; i++)
         if (!adds_up(&y->u.agg.aggs[i]))
             return false;
@@ -269,7 +241,8 @@ static bool same_keys(struct ctx *c, const struct fe_node *x, const struct fe_no
     for (int i = 0; i < x->u.join.nkeys; i++)
         if (x->u.join.null_equal[i] != y->u.join.null_equal[i] || lx_may_fail(x->u.join.lkeys[i]) ||
             lx_may_fail(x->u.join.rkeys[i]) ||
-            !fe_expr_eq(share_over(c, x->u.join.lkeys[i], in[0].of[0]), share_over(c, y->u.join.lkeys[i], in[0].of[1])) ||
+            !fe_expr_eq(share_over(c, x->u.join.lkeys[i], in[0].of[0]),
+                        share_over(c, y->u.join.lkeys[i], in[0].of[1])) ||
             !fe_expr_eq(share_over(c, x->u.join.rkeys[i], in[1].of[0]), share_over(c, y->u.join.rkeys[i], in[1].of[1])))
             return false;
     return true;
@@ -308,7 +281,8 @@ static struct fe_node *join_over(struct ctx *c, const struct fe_node *x, const s
     n->cols = HD_NEWN(c->a, struct fe_column, n->ncols + 1);
     for (int i = 0; i < n->ncols; i++) {
         n->cols[i] = i < nl ? in[0].n->cols[i] : left_only ? x->cols[x->ncols - 1] : in[1].n->cols[i - nl];
-        n->cols[i].nullable |= i < nl ? kind == FE_RIGHT || kind == FE_FULL : !left_only && (kind == FE_LEFT || kind == FE_FULL);
+        n->cols[i].nullable |=
+            i < nl ? kind == FE_RIGHT || kind == FE_FULL : !left_only && (kind == FE_LEFT || kind == FE_FULL);
     }
     return n;
 }

@@ -27,8 +27,8 @@ struct candidate {
 struct use {
     const struct candidate *of;
     struct fe_expr **columns; /* over the shared rows */
-    struct fe_expr *rest;     /* tested of them, or NULL */
-    struct fe_node *coarser;  /* grouping of them, or NULL */
+    struct fe_expr *rest; /* tested of them, or NULL */
+    struct fe_node *coarser; /* grouping of them, or NULL */
     double cost; /* where it is computed alone */
 };
 
@@ -37,7 +37,7 @@ struct sharing {
     struct fe_node *n; /* shared */
     int nuses;
     struct use uses[USES_MAX];
-    double together, apart;
+    double together, at_each;
 };
 
 /* ---- candidates --------------------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,8 @@ typedef HD_VEC(struct candidate) candidates;
 
 static void collect(struct ctx *c, struct fe_node *n, candidates *all)
 {
-    const bool fits = n->op == FE_JOIN_OP || n->op == FE_AGGREGATE_OP || n->op == FE_DISTINCT_OP || n->op == FE_UNION_ALL_OP;
+    const bool fits =
+        n->op == FE_JOIN_OP || n->op == FE_AGGREGATE_OP || n->op == FE_DISTINCT_OP || n->op == FE_UNION_ALL_OP;
     if (fits && all->n < CANDIDATES_MAX)
         hd_vec_push(c->a, all, ((struct candidate){n, size_of(n), word_of(n)}));
     for (int i = 0; i < n->ninputs; i++)
@@ -104,7 +105,8 @@ static void collect(struct ctx *c, struct fe_node *n, candidates *all)
 static int by_size(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    return a->size != b->size ? (a->size < b->size) - (a->size > b->size) : (a->n->id > b->n->id) - (a->n->id < b->n->id);
+    return a->size != b->size ? (a->size < b->size) - (a->size > b->size)
+                              : (a->n->id > b->n->id) - (a->n->id < b->n->id);
 }
 
 /* ---- what several uses have in common --------------------------------------------------------------------------------------- */
@@ -185,13 +187,13 @@ static int bytes_of(const struct sharing *s)
 static bool is_worth_it(struct sharing *s)
 {
     const double rows = est_rows(s->c, s->uses[0].of->n);
-    s->apart = s->uses[0].cost;
+    s->at_each = s->uses[0].cost;
     s->together = s->uses[0].cost + share_cost_kept(s->c, rows, bytes_of(s), s->nuses);
     for (int i = 1; i < s->nuses; i++) {
-        s->apart += s->uses[i].cost;
+        s->at_each += s->uses[i].cost;
         s->together += s->uses[i].coarser ? share_cost_groups(s->c, rows) : 0;
     }
-    return share_worth(s->together, s->apart);
+    return share_worth(s->c, s->together, s->at_each);
 }
 
 /* ---- the shared subplan ---------------------------------------------------------------------------------------------------------- */
@@ -277,7 +279,7 @@ static void share(struct sharing *s)
         replace(s, &s->uses[i], at);
     c->plan = to;
     rw_renumber(to);
-    hd_vec_push(c->a, &c->shared_told, ((struct shared_told){s->n, s->together, s->apart}));
+    hd_vec_push(c->a, &c->shared_told, ((struct shared_told){s->n, s->together, s->at_each}));
 }
 
 bool pl_share_subplans(struct ctx *c)
