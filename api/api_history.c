@@ -112,8 +112,8 @@ void api_history_failed(struct api_history *h, uint64_t key, const char *why)
 {
     pthread_mutex_lock(&h->lock);
     struct row *r = row_of(h, key);
+    h->failures += !*r->past.trouble; /* a plan that fails here and behind counts once */
     snprintf(r->past.trouble, sizeof r->past.trouble, "%s", why);
     snprintf(h->trouble, sizeof h->trouble, "%s", why);
-    h->failures++;
     pthread_mutex_unlock(&h->lock);
 }

@@ -115,10 +115,8 @@ struct fe_expr *fe_expr_key(struct hd_arena *a, struct fe_expr *e)
     const struct hd_type type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0);
     if (e->type.kind != HD_INTERVAL)
         return e;
-    if (e->op == FE_LIT) {
-        bool null = e->value.is_null;
-        return literal(a, e, (struct fe_value){.type = type, .is_null = null, .i = hd_interval_length(e->value.i)});
-    }
+    if (e->op == FE_LIT)
+        return literal(a, e, fe_value_key(&e->value));
     struct fe_expr *k = HD_NEW(a, struct fe_expr);
     k->op = FE_INTERVAL_LENGTH;
     k->type = type;

@@ -60,8 +60,10 @@ static int list_of(struct sp *p, const struct fe_expr *e, struct cJSON *options)
     if (!list->has_default && !list->bound)
         return sp_refuse(p, e->path, "a list parameter without a default is not written as Substrait: :%s", list->name);
     for (int i = 0; i < list->nlist; i++) {
+        struct fe_value v =
+            fe_value_key(&list->list[i]); /* the other side is its length already, if it is an interval */
         struct cJSON *x = NULL;
-        HD_TRY(sp_literal(p, &list->list[i], e->path, &x));
+        HD_TRY(sp_literal(p, &v, e->path, &x));
         fe_push(options, x);
     }
     return 0;

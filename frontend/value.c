@@ -463,6 +463,15 @@ static bool double_eq(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+struct fe_value fe_value_key(const struct fe_value *v)
+{
+    if (v->type.kind != HD_INTERVAL)
+        return *v;
+    return (struct fe_value){.type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0),
+                             .is_null = v->is_null,
+                             .i = v->is_null ? 0 : hd_interval_length(v->i)};
+}
+
 bool fe_value_eq(const struct fe_value *a, const struct fe_value *b)
 {
     if (!hd_type_eq(a->type, b->type) || a->is_null != b->is_null)

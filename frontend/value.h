@@ -37,6 +37,8 @@ bool fe_value_cast(struct hd_arena *a, const struct fe_value *v, struct hd_type 
 /* Casts without any loss: the value compares equal to the original. */
 bool fe_value_cast_exact(const struct fe_value *v, struct hd_type to, struct fe_value *out);
 bool fe_value_eq(const struct fe_value *a, const struct fe_value *b);
+/* What the value is compared, grouped and ordered by: of an interval its length, else the value. */
+struct fe_value fe_value_key(const struct fe_value *v);
 /* Whether a scaled integer is within the range of an int, date, timestamp, bool or decimal. */
 bool fe_value_in_range(hd_i128 v, struct hd_type t);
 

@@ -7,7 +7,7 @@
 #include "frontend/regexp.h"
 #include "planner/build.h"
 #include "planner/handle.h"
-#include "runtime/base/interval.h"
+#include "frontend/value.h"
 
 static int expr_strict(struct ctx *c, enum fe_op op, enum rt_phys p, int n, const int *args, const struct pl_val *v,
                        int nv, struct pl_val *out)
@@ -351,8 +351,7 @@ static const struct fe_value *compared(struct ctx *c, const struct fe_param *q)
         return q->list;
     struct fe_value *to = HD_NEWN(c->a, struct fe_value, q->nlist);
     for (int i = 0; i < q->nlist; i++)
-        to[i] =
-            (struct fe_value){.type = hd_decimal(HD_INTERVAL_LENGTH_DIGITS, 0), .i = hd_interval_length(q->list[i].i)};
+        to[i] = fe_value_key(&q->list[i]);
     return to;
 }
 

@@ -320,8 +320,10 @@ static void make_column(struct input *in, struct ArrowSchema *s, struct ArrowArr
     if (byte(in) % 4)
         return;
     format = byte(in) % 4 ? formats[14 + byte(in) % 2] : formats[byte(in) % HD_COUNT(formats)];
+    if (rarely(in))
+        format = "i"; /* of both: nothing tells a reader that a buffer is shorter than its format says */
     s->dictionary = block(sizeof *s);
-    make_schema(in, s->dictionary, rarely(in) ? "i" : format);
+    make_schema(in, s->dictionary, format);
     a->dictionary = block(sizeof *a);
     make_array(in, a->dictionary, format, byte(in) % 16);
     if (rarely(in))

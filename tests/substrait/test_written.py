@@ -196,6 +196,10 @@ class Written(Case):
         self.again(root, "-p", "n=3", params=params)
         self.again({"op": "filter", "input": T, "pred": "a in :some"}, params=params)
         self.again({"op": "values", "columns": [{"name": "i", "type": "int32"}], "rows": ":some"}, params=params)
+        params = {"spans": {"type": "list(interval)", "default": ["1 month", "90 days"]}}
+        spans = {"op": "values", "columns": [{"name": "v", "type": "interval"}], "rows": [["30 days"], ["3 months"], ["1 year"], [None]]}
+        self.again({"op": "filter", "input": spans, "pred": "v in :spans"}, params=params)
+        self.again({"op": "filter", "input": T, "pred": "interval '30 days' in :spans"}, params=params)
 
 
 class Errors(Case):
