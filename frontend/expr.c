@@ -82,7 +82,7 @@ bool fe_expr_eq(const struct fe_expr *a, const struct fe_expr *b)
     if (a == b)
         return true;
     if (a->op != b->op || !hd_type_eq(a->type, b->type) || a->nargs != b->nargs || a->field != b->field ||
-        a->escape != b->escape || !leaf_eq(a, b))
+        a->escape != b->escape || a->saturate != b->saturate || !leaf_eq(a, b))
         return false;
     for (int i = 0; i < a->nargs; i++)
         if (!fe_expr_eq(a->args[i], b->args[i]))

@@ -125,6 +125,12 @@ struct shared_state {
     struct pl_node *keep; /* of several uses, once there */
 };
 
+/* Of a shared subplan that the planner made: its costs, and those of computing it at each use. */
+struct shared_told {
+    const struct fe_node *n;
+    double together, at_each;
+};
+
 /* Expressions that are evaluated once for each entry of a dictionary, by address. */
 struct planned_maps {
     const struct fe_expr **places;
@@ -177,6 +183,7 @@ struct ctx {
     bool **need; /* [node id][output column]: asked for by somebody above */
     bool *ordered; /* [node id]: the result shows this node's row order */
     struct shared_state *shared;
+    HD_VEC(struct shared_told) shared_told;
     int nnodes;              /* of the physical plan */
     struct pl_node *physical;
     struct stored **flows;   /* [physical node]: what is known of the rows of a KEEP (flow.c) */

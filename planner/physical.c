@@ -151,6 +151,18 @@ static int window(struct ctx *c, const struct fe_node *n, struct pl_node **out)
     return 0;
 }
 
+static void tell_sharing(struct ctx *c, struct pl_node *keep, const struct fe_node *sub)
+{
+    for (int i = 0; i < c->shared_told.n; i++) {
+        const struct shared_told *t = &c->shared_told.v[i];
+        if (t->n != sub)
+            continue;
+        struct pl_decision *d = pl_decide(c, keep, "computed");
+        pl_decide_way(c, d, "once", t->together, NULL);
+        pl_decide_way(c, d, "at each use", t->at_each, NULL);
+    }
+}
+
 /* Used once it is part of the plan around it; used more often it is computed once and kept. */
 static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
 {
@@ -167,6 +179,7 @@ static int shared(struct ctx *c, const struct fe_node *n, struct pl_node **out)
         HD_TRY(physical_node(c, sub, &in));
         sh->keep = pl_node_keep(c, in, c->plan->shared_names[k], c->need[sub->id], n->path);
         sh->keep->u.keep.uses = sh->uses;
+        tell_sharing(c, sh->keep, sub);
     }
     *out = pl_node_read(c, sh->keep, n->path);
     (*out)->label = fe_relop_name(n->op);

@@ -18,6 +18,7 @@
 #include "planner/schedule.h"
 #include "planner/seal.h"
 #include "planner/share_scans.h"
+#include "planner/share_subplans.h"
 #include "planner/splice.h"
 #include "planner/tiering.h"
 #include "planner/tile.h"
@@ -116,16 +117,22 @@ static int physical_choices(struct ctx *c)
 }
 
 /* The passes up to here once more, of the plan as it is then. */
-static int sharing(struct ctx *c)
+static int again(struct ctx *c)
 {
-    if (!pl_share_scans(c))
-        return 0;
     c->shared = HD_NEWN(c->a, struct shared_state, c->plan->nshared + 1);
     c->nnodes = 0;
     HD_TRY(order(c));
     HD_TRY(needed_columns(c));
     HD_TRY(facts(c));
     return physical_choices(c);
+}
+
+static int sharing(struct ctx *c)
+{
+    enum { SUBPLANS_MAX = 8 };
+    for (int i = 0; i < SUBPLANS_MAX && pl_share_subplans(c); i++)
+        HD_TRY(again(c));
+    return pl_share_scans(c) ? again(c) : 0;
 }
 
 static int splicing(struct ctx *c)
@@ -248,7 +255,7 @@ static const struct pass {
     {"needed columns", needed_columns, TYPED, NEED, 0},
     {"facts", facts, TYPED, FACTS, 0},
     {"physical choices", physical_choices, TYPED | ORDER | NEED | FACTS, PHYSICAL, 0},
-    {"sharing of scans", sharing, TYPED | PHYSICAL | FACTS, 0, 0},
+    {"sharing", sharing, TYPED | PHYSICAL | FACTS, 0, 0},
     {"keys and tables", pl_flow, PHYSICAL | NEED | FACTS, KEYS, 0},
     {"lowering, cutting", pl_lower, PHYSICAL | KEYS | NEED, PIPES, 0},
     {"splicing", splicing, PIPES, 0, DENSE},

@@ -4,7 +4,7 @@
  * rest (Zhou, Larson, Freytag and Lehner, Efficient Exploitation of Similar Subexpressions for Query Processing, SIGMOD 2007).
  *
  * Which tables are scanned, and not looked up by an index, is known once there is a physical plan; so one is made again of what
- * this leaves. Other operators than scans are shared by who writes the plan (docs/substrait.md). */
+ * this leaves. Joins and groupings are shared before (share_subplans.c). */
 #include "planner/share_scans.h"
 
 #include "planner/cost.h"
