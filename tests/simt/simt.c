@@ -328,7 +328,10 @@ enum { KEEP_STACKS = 0 };
 enum { KEEP_STACKS = 1 };
 #endif
 
-/* Stacks with a guard page below each, kept for the next launch: to map them costs more than
+/* A guard is a mapping, and so is what lies between two: a process has 65,530 of both (vm.max_map_count). */
+enum { MAX_GUARDS = 8192 };
+
+/* Stacks with a guard page below each, of many below each so many, kept for the next launch: to map them costs more than
  * many a kernel. */
 static unsigned char *map_stacks(size_t n)
 {
@@ -341,7 +344,7 @@ static unsigned char *map_stacks(size_t n)
     nkept = 0;
     void *p = mmap(NULL, n * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     kept = p == MAP_FAILED ? NULL : p;
-    for (size_t i = 0; kept && i < n; i++)
+    for (size_t i = 0; kept && i < n; i += n / MAX_GUARDS + 1)
         mprotect(kept + i * STACK_BYTES, GUARD_BYTES, PROT_NONE);
     nkept = kept ? n : 0;
     return kept;

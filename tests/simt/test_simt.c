@@ -1,6 +1,7 @@
 /* The emulator itself: it runs warp and block operations rightly under every order, and it
  * sees the bugs it is there for, one of each kind planted in kernels.cc. And what plans hardly
  * bring about: groups whose hashes are equal, a table of groups without a free slot. */
+#include <stdio.h>
 #include <string.h>
 
 #include "templates/launch.cuh"
@@ -50,6 +51,22 @@ static void test_interleavings_differ(void)
         lost += count != 128;
     }
     CHECK(lost > 0 && lost < SEEDS, "%d of %d orders lose an update", lost, SEEDS);
+}
+
+/* Stacks of many threads leave a process mappings for the code of kernels. */
+static void test_many_threads(void)
+{
+    struct simt_options o = {.blocks = 100, .warps = 4};
+    struct simt_report r;
+    unsigned count = 0;
+    CHECK(simt_launch(&o, lost_update, &count, &r) == 0, "%s", r.message);
+    FILE *f = fopen("/proc/self/maps", "r");
+    CHECK(f, "no /proc/self/maps");
+    int lines = 0;
+    for (int c; (c = getc(f)) != EOF;)
+        lines += c == '\n';
+    fclose(f);
+    CHECK(lines < 20000, "%d mappings", lines);
 }
 
 /* ---- groups ------------------------------------------------------------------------------ */
@@ -173,5 +190,6 @@ int main(void)
     test_caught(endless_wait, "no progress");
     test_caught(failed_assertion, "hdd_lane() != 5");
     test_interleavings_differ();
+    test_many_threads();
     return 0;
 }
