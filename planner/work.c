@@ -227,7 +227,7 @@ static void add_pipeline(struct walk *k, const struct pl_pipeline *q)
     double rows = HD_MIN(rows_at(q, 0, source_rows(k->p, q->spec)), visited_rows(q));
     double most = rows; /* until rows multiply: estimates of filters know nothing of zones */
     k->code = 0;
-    k->source = q->spec->source == RT_SOURCE_TABLE ? source_rows(k->p, q->spec) : rows;
+    k->source = q->spec->source == RT_SOURCE_TABLE ? HD_MIN(source_rows(k->p, q->spec), visited_rows(q)) : rows;
     k->children = -1;
     for (int i = 0; i < q->nsteps; i++) {
         most = pl_opens_level(q->steps[i].kind) ? INFINITY : most;

@@ -31,8 +31,7 @@ static bool sends(const char *columns, double rows, int passes, bool streams)
     struct fe_plan *plan;
     bool found = false;
     struct fe_table *child = (struct fe_table *)(uintptr_t)px_table("child");
-    const struct pl_distribute_options o = {
-        .workers = passes, .gathers = true, .memory = 1e9, .streams = streams, .value = value};
+    const struct pl_distribute_options o = {.workers = passes, .memory = 1e9, .streams = streams, .value = value};
     int64_t before = child->rows;
     hd_arena_init(&a);
     hd_err_init(&err);
