@@ -212,7 +212,9 @@ static bool follows(struct ctx *c, const struct fe_expr *e, const exprs *from, s
     for (int i = 0; i < from->n; i++)
         if (same_term(e, from->v[i]))
             return true;
-    return e->op == FE_EQ && class_of(c, q, e->args[0]) == class_of(c, q, e->args[1]);
+    if (e->op != FE_EQ || fe_expr_eq(e->args[0], e->args[1])) /* x = x: that x is not NULL */
+        return false;
+    return class_of(c, q, e->args[0]) == class_of(c, q, e->args[1]);
 }
 
 /* Each condition of x follows from those of y; what does not follow the other way is the rest. */
