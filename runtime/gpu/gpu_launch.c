@@ -470,7 +470,7 @@ static int run_there(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64
     if (r.rows > 0 && r.k->unit->makes_strings)
         HD_TRY(alloc_heap(&r, first_heap(&r), err));
     bool some = r.rows > 0;
-    int rc = some ? launch_until_it_fits(&r, &out, err) : 0;
+    int rc = some ? launch_until_it_fits(&r, &out, err) : rt_gpu_state_filled(x, r.sink, err);
     keep_heap(&r);
     record_kernel(&r, some);
     if (rc == 0 && some)
