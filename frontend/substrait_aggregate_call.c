@@ -116,11 +116,16 @@ static int shifted(struct sub *t, const struct fe_json *call, const struct argum
     return 0;
 }
 
-/* The rows that a count of literals has are all. */
-static void counted(const struct arguments *a, struct cJSON *out)
+static bool is_distinct(const struct fe_json *call)
+{
+    return strcmp(sub_text(call, "invocation"), "AGGREGATION_INVOCATION_DISTINCT") == 0;
+}
+
+/* The rows that a count of literals has are all; of distinct ones it has one, if any. */
+static void counted(const struct fe_json *call, const struct arguments *a, struct cJSON *out)
 {
     const struct cJSON *lit = a->n ? fe_member(a->v[0], "lit") : NULL;
-    if (a->n && (!lit || is_null(lit)))
+    if (a->n && (!lit || is_null(lit) || is_distinct(call)))
         fe_put(out, "arg", a->v[0]);
 }
 
@@ -133,7 +138,7 @@ static int put_arguments(struct sub *t, const struct fe_json *call, const struct
         HD_TRY(expect(call, f, a, 1, 1));
         fe_put(out, "arg", a->v[0]);
         return 0;
-    case SUB_AGG_COUNT: counted(a, out); return expect(call, f, a, 0, 1);
+    case SUB_AGG_COUNT: counted(call, a, out); return expect(call, f, a, 0, 1);
     case SUB_AGG_BY:
     case SUB_AGG_Q:
         HD_TRY(expect(call, f, a, 2, 2));
@@ -162,12 +167,12 @@ static bool of_windows_only(enum sub_agg_rule rule)
 
 static int put_distinct(struct sub *t, const struct fe_json *call, const struct sub_aggregate *f, struct cJSON *out)
 {
-    const char *invocation = sub_text(call, "invocation"), *phase = sub_text(call, "phase");
+    const char *phase = sub_text(call, "phase");
     if (*phase && strcmp(phase, "AGGREGATION_PHASE_INITIAL_TO_RESULT") != 0 &&
         strcmp(phase, "AGGREGATION_PHASE_UNSPECIFIED") != 0)
         return sub_refuse(t, call, "aggregates in parts are not supported, found %s", phase);
     bool same = strcmp(f->fn, "min") == 0 || strcmp(f->fn, "max") == 0 || strncmp(f->fn, "bool_", 5) == 0;
-    if (strcmp(invocation, "AGGREGATION_INVOCATION_DISTINCT") == 0 && !same)
+    if (is_distinct(call) && !same)
         fe_put(out, "distinct", fe_make_bool(t->arena, true));
     return 0;
 }

@@ -134,7 +134,8 @@ class Written(Case):
                 {"fn": "string_agg", "arg": "s", "separator": "+", "order": ["s"], "as": "l"}, {"fn": "min", "arg": "s", "as": "m"},
                 {"fn": "first", "arg": "s", "order": [{"expr": "x", "desc": True}], "as": "f"}, {"fn": "arg_max", "arg": "s", "by": "x", "as": "b"},
                 {"fn": "quantile_cont", "arg": "x", "q": "0.5", "as": "q"}, {"fn": "sum", "arg": "a", "filter": "a > 1", "as": "some"},
-                {"fn": "count_if", "arg": "a = 2", "as": "c"}, {"fn": "var_pop", "arg": "a", "as": "v"}]
+                {"fn": "count_if", "arg": "a = 2", "as": "c"}, {"fn": "var_pop", "arg": "a", "as": "v"},
+                {"fn": "count", "arg": "'x'", "distinct": True, "as": "one"}, {"fn": "count", "arg": "7", "as": "all"}]
         self.again({"op": "aggregate", "input": T, "aggs": aggs})
         names = self.names(self.again({"op": "aggregate", "input": T, "keys": ["a"], "aggs": aggs}))
         self.assertLessEqual({"count:", "sum:dec", "count:any", "string_agg:str_str", "arg_max:str_dec", "sum:i32"}, names)
