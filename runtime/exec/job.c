@@ -21,7 +21,9 @@ enum {
     MORSEL_MAX = 65536,
     MORSEL_MAX_NESTED = 16384,
     MORSEL_MAX_HEAVY = 256,
-    MORSEL_ROWS_BELOW = 1 << 20
+    MORSEL_ROWS_BELOW = 1 << 20,
+    MORSELS_MAX =
+        128 /* of a thread: drawing one and filling tiles anew takes some 0.5 us; few rows may have most below (JCC-H) */
 };
 
 /* A range of children of one row at one level. */
@@ -50,8 +52,8 @@ struct rt_job {
     pthread_cond_t change;
     struct task *tasks; /* under the lock */
     _Atomic int ntasks;
-    int active;          /* under the lock: workers that may push */
-    uint64_t spawned;    /* under the lock */
+    int active; /* under the lock: workers that may push */
+    uint64_t spawned; /* under the lock */
     _Atomic bool enough; /* the sink needs no more rows */
 };
 
@@ -73,7 +75,8 @@ static uint64_t morsel_size(const struct rt_exec *x, const struct rt_pipeline *p
     if (p->nlevels == 1)
         return HD_MIN((uint64_t)MORSEL_MAX, even / unit * unit + unit);
     /* Rows of the innermost level count. Those of the source may have none: a morsel of them is not too short either. */
-    double below = HD_MAX(p->below, 1), most = HD_MAX(MORSEL_ROWS_BELOW / below, MORSEL_MAX_HEAVY);
+    const uint64_t least = HD_MAX(n / ((uint64_t)x->o.threads * MORSELS_MAX), (uint64_t)MORSEL_MAX_HEAVY);
+    double below = HD_MAX(p->below, 1), most = HD_MAX(MORSEL_ROWS_BELOW / below, (double)least);
     unit = (uint64_t)HD_MAX((double)unit / below, 1);
     return HD_MIN((uint64_t)HD_MIN(most, MORSEL_MAX_NESTED), even / unit * unit + unit);
 }
