@@ -171,6 +171,7 @@ int known_selectivity(struct ctx *c, struct handle *const *env, const struct fe_
     HD_TRY(look_at_equal(c, env, v[i]));
     const struct fe_expr *of = v[i]->nargs ? v[i]->args[0] : v[i];
     bool skewed = of->op == FE_COL && is_skewed(h_plain(env[of->col]));
-    *share = skewed ? lx_selectivity(c, env, v[i]) : lx_selectivity_after(c, env, v, i);
+    bool together = c->opt.on_gpu && !skewed; /* a CPU's prices were fitted to ends that are independent */
+    *share = together ? lx_selectivity_after(c, env, v, i) : lx_selectivity(c, env, v[i]);
     return 0;
 }

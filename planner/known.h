@@ -7,8 +7,8 @@
 
 /* What h's value will be; out->expr means nothing. An H_EXPR or field of one tells its range from then on. */
 int known_value(struct ctx *c, struct handle *h, struct pl_val *out);
-/* Of the rows for which conjuncts before number i hold the share for which it holds, too; what it compares for equality is
- * looked at closely first. */
+/* Of the rows for which conjuncts before number i hold the share for which it holds, too (on a CPU, and where a value is far more
+ * frequent than others, the two ends of a range are taken for independent); what it compares for equality is looked at closely first. */
 int known_selectivity(struct ctx *c, struct handle *const *env, const struct fe_expr *const *v, int i, double *share);
 /* Two keys as they are compared: codes of one dictionary, else texts; *ints: both are integers. */
 void known_unify(struct pl_val *a, struct pl_val *b, bool *ints);
