@@ -48,6 +48,9 @@ static void seal_levels(struct ctx *c, struct pl_pipeline *q)
 /* Optimising a function costs milliseconds, running it unoptimised less than 0.1 us a row. */
 enum { FEW_ROWS = 1024 };
 
+/* As good as any that are more: joins may multiply beyond what an integer holds. */
+static const double MANY_ROWS = 1e15;
+
 /* An upper bound of the rows of a pipeline's source, from sizes and not from estimates. */
 static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
 {
@@ -59,7 +62,8 @@ static uint64_t source_bound(const struct ctx *c, const struct rt_pipeline *p)
     case RT_SOURCE_ROWS:
         if (st->kind == RT_STATE_AGG_SCALAR)
             return 1;
-        return HD_MIN(st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX, (uint64_t)c->state_rows.v[p->state]);
+        return HD_MIN(st->limit >= 0 ? (uint64_t)st->limit : UINT64_MAX,
+                      (uint64_t)HD_MIN(c->state_rows.v[p->state], MANY_ROWS));
     }
     HD_BUG("source %d", (int)p->source);
 }
