@@ -38,6 +38,7 @@ static const char *base_name(struct cu_unit *u, const struct rt_arg *a)
     case RT_OBJECT_DICT: return *end ? hd_asprintf(u->arena, "%s_%s", column_name(u, a), end) : column_name(u, a);
     case RT_OBJECT_KEYIDX:
     case RT_OBJECT_FK: return hd_asprintf(u->arena, "%s_%s", cu_word(u->arena, a->table->name, NAME_MAX), end);
+    case RT_OBJECT_SOURCE: return end;
     case RT_OBJECT_STATE:
     case RT_OBJECT_FIELD: return hd_asprintf(u->arena, "%s_%s", cu_state(u, a->state), end);
     }
@@ -69,7 +70,8 @@ static const char *type_of_object(struct cu_unit *u, const struct rt_arg *a)
     case RT_OBJECT_LIKE:
     case RT_OBJECT_DICT:
     case RT_OBJECT_KEYIDX:
-    case RT_OBJECT_FK: break;
+    case RT_OBJECT_FK:
+    case RT_OBJECT_SOURCE: break;
     }
     HD_BUG("argument kind %d has no type", (int)a->kind);
 }

@@ -88,12 +88,12 @@ static void tile_group(struct cu_unit *u, const struct pl_step *s)
     cu_line(u->out, "const %s group = j < n ? hdd_load_row(%s + first + j) : %s();", row, cu_arg(u, s->a_rows), row);
 }
 
-/* A scan of a table: the row's number, if a lookup of its tile asks for that. In place it is there already. */
+/* A scan of a table: the row's number, if a lookup or a filter of its tile asks for that. In place it is there already. */
 static void tile_row(struct cu_unit *u, int steps)
 {
     bool *read = HD_NEWN(u->arena, bool, u->pipeline->nslots + 1);
     for (int i = 0; i < steps; i++)
-        if (pl_step_form(u->pipeline->steps[i].kind)->tile & PL_TILE_LOOKUPS)
+        if (pl_step_form(u->pipeline->steps[i].kind)->reads == PL_READS_EXPR)
             pl_step_reads(u->prog->exprs, &u->pipeline->steps[i], read);
     if (read[u->pipeline->source_slot])
         cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");

@@ -203,6 +203,7 @@ struct pl_step *pb_step(struct ctx *c, struct open_pipeline *p, enum pl_step_kin
                         .probe = PL_INNER,
                         .slot = -1,
                         .row_slot = -1,
+                        .parent_slot = -1,
                         .column = -1,
                         .index = -1,
                         .state = -1,

@@ -136,9 +136,9 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 
 /* A fragment has launches and a result of its own, which threads wait for: on two H100, TPC-H at SF 100, 0.3 to 1.1 ms beside its
  * part of the work in most queries, 2.6 in Q21; chosen from that one run. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
-static const double fragment_ms = 0.9, exchange_bytes_of_ms = 40e6;
+static const double fragment_ms = 0.2, exchange_bytes_of_ms = 40e6;
 /* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
-static const double least_fragment_ms = 0.3, most_exchange_bytes_of_ms = 326e6;
+static const double least_fragment_ms = 0.08, most_exchange_bytes_of_ms = 326e6;
 /* Of one GPU, the time that it may take is the estimate by this: docs/performance.md, "Estimates of a GPU's time". */
 static const double overestimate = 2;
 /* One GPU keeps what several do not gain a twentieth of. */

@@ -1,5 +1,9 @@
 #include "planner/ends.h"
 
+#include <string.h>
+
+#include "planner/build.h"
+
 /* The column of the source's table that a slot has, by which rows are sorted; -1: none. */
 static int sorted_column(const struct pl_pipeline *q, int steps, int slot)
 {
@@ -83,13 +87,18 @@ static void visit_condition(const struct ctx *c, int steps, int e, pl_condition_
         visit_condition(c, steps, x->args[i], visit, context);
 }
 
+/* What may raise does so for rows that a later filter would drop. */
+static bool is_plain(const struct ctx *c, const struct pl_step *s)
+{
+    bool plain = s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LET || s->kind == PL_STEP_FILTER;
+    return plain && (s->expr < 0 || !pl_expr_may_fail(c->exprs.v, s->expr));
+}
+
 void pl_visit_conditions(const struct ctx *c, const struct pl_pipeline *q, pl_condition_fn visit, void *context)
 {
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
-        bool plain = s->kind == PL_STEP_LOAD_COLUMN || s->kind == PL_STEP_LET || s->kind == PL_STEP_FILTER;
-        /* What may raise does so for rows that a later filter would drop. */
-        if (!plain || (s->expr >= 0 && pl_expr_may_fail(c->exprs.v, s->expr)))
+        if (!is_plain(c, s))
             return;
         if (s->kind == PL_STEP_FILTER)
             visit_condition(c, i, s->expr, visit, context);
@@ -116,6 +125,94 @@ static void take_condition(void *context, int steps, int e)
         add_comparison(c, at->q->spec, FE_EQ, column, x->arg);
     } else if (x->op == FE_IN && column >= 0) {
         take_list(c, at->q->spec, x, column);
+    }
+}
+
+/* ---- instead of filters -------------------------------------------------------------------------- */
+
+struct exact {
+    struct ctx *c;
+    struct open_pipeline *p;
+    struct pl_pipeline q; /* the steps so far */
+    int number;
+    bool tested; /* the row's number is compared */
+};
+
+static bool is_exact(struct exact *x, int steps, int e)
+{
+    const struct pl_expr *cond = &x->c->exprs.v[e];
+    if (exchanged(cond->op) == FE_OP_COUNT)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        const struct pl_expr *of = &x->c->exprs.v[cond->args[side]], *with = &x->c->exprs.v[cond->args[1 - side]];
+        int column = of->op == FE_COL && is_constant(with) ? sorted_column(&x->q, steps, of->slot) : -1;
+        if (column < 0)
+            continue;
+        add_comparison(x->c, &x->p->spec, side ? exchanged(cond->op) : cond->op, column, with->arg);
+        return true;
+    }
+    return false;
+}
+
+/* The row's number >= that of the first row between the ends. */
+static int begins_at(struct exact *x)
+{
+    struct ctx *c = x->c;
+    int first =
+        pb_arg(c, (struct rt_arg){.kind = RT_ARG_SOURCE_FIRST, .phys = RT_I32, .index = x->number, .state = -1});
+    int args[] = {pb_slot_expr(c, x->p, x->p->source_slot),
+                  pb_expr(c, (struct pl_expr){.op = FE_LIT, .phys = RT_I32, .arg = first, .slot = -1, .state = -1})};
+    x->tested = true;
+    return pb_op(c, FE_GE, RT_BOOL, false, 2, args);
+}
+
+/* What is left of the filter's condition; -1: nothing. */
+static int take_filter(struct exact *x, int steps, int e)
+{
+    const struct pl_expr cond = x->c->exprs.v[e];
+    int n = 0, *left = HD_NEWN(x->c->a, int, cond.nargs + 2);
+    bool taken = false;
+    for (int i = 0; i < (cond.op == FE_AND ? cond.nargs : 1); i++) {
+        int of = cond.op == FE_AND ? cond.args[i] : e;
+        bool more = is_exact(x, steps, of);
+        taken = taken || more;
+        if (!more)
+            left[n++] = of;
+    }
+    if (!taken)
+        return e;
+    if (!x->tested)
+        left[n++] = begins_at(x);
+    if (n < 2)
+        return n ? left[0] : -1;
+    return pb_op(x->c, FE_AND, RT_BOOL, cond.nullable, n, left);
+}
+
+static void take_pipeline(struct exact *x)
+{
+    struct open_pipeline *p = x->p;
+    int n = 0;
+    for (bool plain = true; n < p->steps.n && plain;) {
+        struct pl_step *s = &p->steps.v[n];
+        plain = is_plain(x->c, s);
+        if (plain && s->kind == PL_STEP_FILTER)
+            s->expr = take_filter(x, n, s->expr);
+        if (plain && s->kind == PL_STEP_FILTER && s->expr < 0) {
+            memmove(s, s + 1, (size_t)(--p->steps.n - n) * sizeof *s);
+            continue;
+        }
+        n++;
+    }
+}
+
+void pl_take_exact_ends(struct ctx *c)
+{
+    for (int i = 0; i < c->pipelines.n && c->opt.on_gpu; i++) {
+        struct open_pipeline *p = c->pipelines.v[i];
+        struct exact x = {.c = c, .p = p, .number = i};
+        x.q = (struct pl_pipeline){.source_slot = p->source_slot, .nsteps = p->steps.n, .steps = p->steps.v};
+        if (p->spec.source == RT_SOURCE_TABLE)
+            take_pipeline(&x);
     }
 }
 

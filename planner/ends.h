@@ -4,7 +4,10 @@
 
 #include "planner/ctx.h"
 
-/* Sets the ends of the pipeline's source (struct rt_end of runtime/spec.h), for which an executor searches. */
+/* On a GPU, before steps without a reader are dropped: comparisons of a sorted column with constants become ends, and one comparison of
+ * the row's number with the first that passes, as executors may begin in front of it: the column is not read. */
+void pl_take_exact_ends(struct ctx *c);
+/* Adds the other ends of the pipeline's source (struct rt_end of runtime/spec.h), for which an executor searches. */
 void pl_seal_ends(struct ctx *c, struct pl_pipeline *q);
 
 /* What must hold of each row of a pipeline's source or it is dropped, and nothing is raised before: the filters in front of all

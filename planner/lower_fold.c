@@ -23,6 +23,7 @@ struct handle *fold_open(struct ctx *c, struct open_pipeline *p, struct handle *
     s->index = fk;
     s->slot = slot;
     s->row_slot = of.row;
+    s->parent_slot = parent->row_nullable ? -1 : parent->slot;
     s->row_nullable = parent->row_nullable || longs;
     s->probe = longs ? PL_LEFT : PL_INNER;
     s->a_offsets = a_offsets;

@@ -122,6 +122,7 @@ struct pl_step {
     enum pl_probe_kind probe; /* PROBE_*: all kinds; EXPAND_*: INNER or LEFT (one child, slot = -1, when empty) */
     int slot;                 /* result; MARK probes: BOOL slot; -1 none (SEMI, ANTI) */
     int piece, stride; /* FOLD_PIECE */
+    int parent_slot; /* FOLD: the parent's row, which row_slot has where it is not long; -1: it may be -1 */
     int row_slot; /* LOAD_*, EXPAND_FK, FOLD, FOLD_PIECE, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable; /* row_slot may be -1 */
     bool negate;

@@ -1,6 +1,7 @@
 /* Planning, top to bottom: from the typed plan to the program that code generators and runtime take. */
 #include "planner/block_bits.h"
 #include "planner/copies.h"
+#include "planner/ends.h"
 #include "planner/estimate.h"
 #include "planner/flow.h"
 #include "planner/join_order.h"
@@ -9,6 +10,7 @@
 #include "planner/morsel.h"
 #include "planner/need.h"
 #include "planner/order_group.h"
+#include "planner/parent_filters.h"
 #include "planner/parts.h"
 #include "planner/physical.h"
 #include "planner/place.h"
@@ -148,6 +150,18 @@ static int copies(struct ctx *c)
     return 0;
 }
 
+static int parent_filters(struct ctx *c)
+{
+    pl_filter_parents(c);
+    return 0;
+}
+
+static int exact_ends(struct ctx *c)
+{
+    pl_take_exact_ends(c);
+    return 0;
+}
+
 static int pruning(struct ctx *c)
 {
     pl_prune(c);
@@ -260,6 +274,8 @@ static const struct pass {
     {"lowering, cutting", pl_lower, PHYSICAL | KEYS | NEED, PIPES, 0},
     {"splicing", splicing, PIPES, 0, DENSE},
     {"copies", copies, PIPES, 0, DENSE},
+    {"filters of parents", parent_filters, PIPES, 0, DENSE},
+    {"exact ends", exact_ends, PIPES, 0, DENSE},
     {"pruning", pruning, PIPES, DENSE, 0},
     {"frames", frames, PIPES | DENSE, FRAMED, 0},
     {"loops", loops, PIPES | DENSE | FRAMED, 0, 0},

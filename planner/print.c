@@ -20,6 +20,8 @@ static void print_arg(const struct printer *w, int i)
     char t[HD_TEXT_MAX];
     if (a->kind == RT_ARG_SET)
         hd_strbuf_addf(w->o, "set of %d", a->nset);
+    else if (a->kind == RT_ARG_SOURCE_FIRST)
+        hd_strbuf_adds(w->o, "first");
     else if (a->kind == RT_ARG_LIKE)
         hd_strbuf_add_json(w->o, a->s, a->n);
     else if (a->phys == RT_STR)

@@ -118,6 +118,8 @@ static void renumber_pipeline(struct open_pipeline *p, const int *to)
         PL_STEP_ARGS(X)
 #undef X
     }
+    for (int i = 0; i < p->spec.nends; i++)
+        renumber(&p->spec.ends[i].arg, to);
     renumber(&p->sink.a_rows, to);
     renumber(&p->sink.a_bits, to);
     for (int i = 0; i < p->sink.ncopies; i++)
@@ -155,6 +157,8 @@ static void prune_args(struct ctx *c)
         for (int k = 0; k < c->pipelines.v[i]->steps.n; k++)
             read_step(&r, &c->pipelines.v[i]->steps.v[k]);
         read_sink(&r, &c->pipelines.v[i]->sink);
+        for (int k = 0; k < c->pipelines.v[i]->spec.nends; k++)
+            read_arg(&r, c->pipelines.v[i]->spec.ends[k].arg);
     }
     const int *to = close_gaps(c, r.args);
     for (int i = 0; i < c->pipelines.n; i++)

@@ -114,6 +114,8 @@ static void seal_touched(struct ctx *c, const struct pl_pipeline *q)
     struct rt_pipeline *r = q->spec;
     if (r->source == RT_SOURCE_DICT)
         touch(c, r, r->table, FE_PART_COLUMN, r->column);
+    for (int i = 0; i < r->nends; i++)
+        touch(c, r, r->table, FE_PART_COLUMN, r->ends[i].column);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         touch_subject(c, r, s);

@@ -59,6 +59,13 @@ static bool tests_bits(const struct pl_pipeline *q, const struct pl_step *s)
     return (pl_step_form(s->kind)->tile & PL_TILE_BITS) && s->row_slot == q->source_slot && !q->framed;
 }
 
+/* Of the rows that are visited few are in front of the first. */
+static bool is_first_row(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    const struct pl_expr *x = &c->exprs.v[s->expr];
+    return x->op == FE_GE && c->exprs.v[x->args[0]].op == FE_COL && c->exprs.v[x->args[0]].slot == q->source_slot;
+}
+
 /* A scan whose first steps are cheap filters evaluates them over a tile of rows. */
 static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool lookups)
 {
@@ -76,7 +83,7 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool look
         if (few || !fits || (!load && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;
         looked = looked || (lookup && !tests_bits(q, s));
-        if (filter || lookup)
+        if (lookup || (filter && !is_first_row(c, q, s)))
             last = i + 1;
     }
     return last;

@@ -99,6 +99,7 @@ static bool is_about(const struct rt_arg *a, const struct pl_step *s)
     case RT_OBJECT_CONST:
     case RT_OBJECT_SET:
     case RT_OBJECT_LIKE: return true;
+    case RT_OBJECT_SOURCE: break;
     }
     return false;
 }
@@ -243,6 +244,14 @@ enum {
         1u << FE_STORE_INT | 1u << FE_STORE_F64 | 1u << FE_STORE_F32 | 1u << FE_STORE_DICT | 1u << FE_STORE_TEXT
 };
 
+static bool check_source(struct vf *v, const struct rt_arg *a)
+{
+    VF_CHECK(v, ARG_SOURCE, a->index >= 0 && a->index < v->spec->npipelines);
+    const struct rt_pipeline *r = &v->spec->pipelines[a->index];
+    VF_CHECK(v, ARG_SOURCE, r->source == RT_SOURCE_TABLE && r->nends > 0 && a->phys == RT_I32);
+    return true;
+}
+
 static bool check_arg(struct vf *v, const struct rt_arg *a)
 {
     switch (a->kind) {
@@ -261,6 +270,7 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_KEYIDX_MIN:
     case RT_ARG_KEYIDX_RANGE: VF_CHECK(v, ARG_TABLE, a->table); return check_index(v, a, a->table->nkeyidx);
+    case RT_ARG_SOURCE_FIRST: return check_source(v, a);
     case RT_ARG_FK_OFFSETS:
     case RT_ARG_FK_CHILD_ROWS: VF_CHECK(v, ARG_TABLE, a->table); return check_index(v, a, a->table->nfks);
     case RT_ARG_STATE_BITS: return check_state(v, a, WITH_BITS);

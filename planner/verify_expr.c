@@ -133,7 +133,9 @@ static bool check_slot(struct vf *v, const struct pl_expr *e)
 
 static bool check_literal(struct vf *v, const struct pl_expr *e)
 {
-    const struct rt_arg *a = arg_at(v, e->arg, RT_ARG_CONST);
+    const struct rt_arg *a = arg_at(v, e->arg, RT_ARG_CONST), *first = arg_at(v, e->arg, RT_ARG_SOURCE_FIRST);
+    a = a ? a : first;
+    VF_CHECK(v, LITERAL_ARG, !first || v->p->spec == &v->spec->pipelines[first->index]);
     VF_CHECK(v, LITERAL_NULL, e->nullable == e->is_null);
     VF_CHECK(v, LITERAL_ARG, e->is_null || (a && a->phys == e->phys));
     return true;

@@ -289,6 +289,7 @@ enum rt_arg_object {
     RT_OBJECT_DICT, /* dictionary of table, column */
     RT_OBJECT_KEYIDX, /* key index `index` of table */
     RT_OBJECT_FK, /* foreign key `index` of table */
+    RT_OBJECT_SOURCE, /* source of pipeline `index` */
     RT_OBJECT_STATE, /* state */
     RT_OBJECT_FIELD /* field `index` of state */
 };
@@ -498,7 +499,7 @@ struct rt_pipeline {
     int column; /* DICT; TABLE with `front` */
     bool front; /* rows ascend by `column`, the first sort key of the bounded state that they fill */
     int state; /* ROWS, INDEX */
-    int nends; /* TABLE: only rows between them are visited. Filters stay: the first rows visited may be in front */
+    int nends; /* TABLE: only rows between them are visited, and up to RT_FRAGMENT_ROWS - 1 in front, which filters drop */
     struct rt_end *ends;
     struct rt_zoning zones; /* TABLE: and only those that it visits. Filters stay here, too */
     int nlevels;

@@ -243,12 +243,13 @@ stage_fragments() {
 }
 
 several() { # DEVICES SPREAD
-    HEDDLE_SAME_DEVICE=1 python3 tests/gpu/several.py --heddle "$heddle" --db "$(database tpch 10)" --sf 10 \
+    HEDDLE_SAME_DEVICE=1 python3 tests/gpu/several.py --heddle "$heddle" --library "$library" --db "$(database tpch 10)" --sf 10 \
         --devices "$1" --spread "$2" --out "$report/multi-$2.json"
 }
 
 stage_multi() {
-    local there list
+    local there list library=${GPU_LIBRARY:-build/release/api/libheddle.so}
+    [ -e "$library" ] || build release heddle_shared
     there=$(nvidia-smi --query-gpu=index --format=csv,noheader | head -n "${1:-8}" | paste -sd,)
     list=$there
     [ "$there" = 0 ] && list=0,0

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/exec/source.h"
+
 static void put_integer(uint64_t *w, enum rt_phys phys, hd_i128 v)
 {
     w[0] = (uint64_t)v;
@@ -23,7 +25,7 @@ void rt_arg_constant(const struct rt_arg *a, uint64_t *w)
     }
 }
 
-static hd_i128 number(const struct rt_arg *a)
+static hd_i128 number(const struct rt_spec *s, const struct rt_arg *a)
 {
     const struct fe_table *t = a->table;
     switch (a->kind) {
@@ -32,6 +34,7 @@ static hd_i128 number(const struct rt_arg *a)
     case RT_ARG_COL_ROWS: return t->rows;
     case RT_ARG_KEYIDX_MIN: return t->keyidx[a->index].min;
     case RT_ARG_KEYIDX_RANGE: return (hd_i128)t->keyidx[a->index].range;
+    case RT_ARG_SOURCE_FIRST: return rt_source_first(s, &s->pipelines[a->index]);
 #define T_ARG_NUMBER(...)
 #define T_ARG(id, ...) case RT_ARG_##id:
 #include "runtime/args.def"
@@ -40,9 +43,9 @@ static hd_i128 number(const struct rt_arg *a)
     HD_BUG("argument kind %d is no number", (int)a->kind);
 }
 
-void rt_arg_number(const struct rt_arg *a, uint64_t *w)
+void rt_arg_number(const struct rt_spec *s, const struct rt_arg *a, uint64_t *w)
 {
-    put_integer(w, a->phys, number(a));
+    put_integer(w, a->phys, number(s, a));
 }
 
 const void *rt_arg_memory(const struct rt_arg *a)

@@ -57,7 +57,7 @@ static void put(struct rt_exec *x, const struct rt_arg *a)
     uint64_t *w = x->args + a->word;
     switch (rt_arg_group(a->kind)) {
     case RT_ARGS_PLAN: put_plan(w, a); return;
-    case RT_ARGS_NUMBER: rt_arg_number(a, w); return;
+    case RT_ARGS_NUMBER: rt_arg_number(x->spec, a, w); return;
     case RT_ARGS_MEMORY: w[0] = address(rt_arg_memory(a)); return;
     case RT_ARGS_STATE:
         w[0] = state_word(a, &x->live[a->state]);

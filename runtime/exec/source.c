@@ -34,14 +34,25 @@ static uint64_t find_end(const struct rt_pipeline *p, const struct rt_end *e, hd
     return begin;
 }
 
-struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
-                                     uint64_t n)
+/* Of rows [begin, end) those between the pipeline's ends. */
+static struct rt_source_rows between_ends(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_source_rows r)
 {
-    struct rt_source_rows all = {rt_fragment_begin(f, n), rt_fragment_end(f, n)}, r = all;
     for (int i = 0; i < p->nends; i++) {
         uint64_t at = find_end(p, &p->ends[i], end_value(&p->ends[i], &s->args[p->ends[i].arg]), r.begin, r.end);
         *(p->ends[i].lower ? &r.begin : &r.end) = at;
     }
+    return r;
+}
+
+int64_t rt_source_first(const struct rt_spec *s, const struct rt_pipeline *p)
+{
+    return (int64_t)between_ends(s, p, (struct rt_source_rows){0, (uint64_t)p->table->rows}).begin;
+}
+
+struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
+                                     uint64_t n)
+{
+    struct rt_source_rows all = {rt_fragment_begin(f, n), rt_fragment_end(f, n)}, r = between_ends(s, p, all);
     r.begin = HD_MAX(all.begin, r.begin / RT_FRAGMENT_ROWS * RT_FRAGMENT_ROWS);
     return r.begin < r.end ? r : (struct rt_source_rows){all.begin, all.begin};
 }

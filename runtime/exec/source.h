@@ -9,6 +9,9 @@
 struct rt_source_rows rt_source_span(const struct rt_spec *s, const struct rt_pipeline *p, struct rt_fragment f,
                                      uint64_t n);
 
+/* The first row of the source between the ends, which a span may begin in front of. The source is a table. */
+int64_t rt_source_first(const struct rt_spec *s, const struct rt_pipeline *p);
+
 /* Of rows [begin, end) of a table that is the source the first ones that zones do not rule out, as far as they lie together;
  * begin == end: there are none. */
 struct rt_source_rows rt_source_piece(const struct rt_pipeline *p, uint64_t begin, uint64_t end);

@@ -109,6 +109,7 @@ static void print_object(struct hd_strbuf *out, const struct rt_arg *a)
     case RT_OBJECT_DICT: hd_strbuf_addf(out, " %s.%s", a->table->name, a->table->cols[a->column].name); return;
     case RT_OBJECT_KEYIDX:
     case RT_OBJECT_FK: hd_strbuf_addf(out, " %s %d", a->table->name, a->index); return;
+    case RT_OBJECT_SOURCE: hd_strbuf_addf(out, " p%d", a->index); return;
     case RT_OBJECT_STATE: hd_strbuf_addf(out, " s%d", a->state); return;
     case RT_OBJECT_FIELD: hd_strbuf_addf(out, " s%d field %d", a->state, a->index); return;
     }

@@ -129,7 +129,7 @@ static int put_fixed(struct rt_gpu_exec *x, const struct rt_arg *a, struct hd_er
         if (!points(a)) /* those: upload_constants */
             rt_arg_constant(a, w);
         return 0;
-    case RT_ARGS_NUMBER: rt_arg_number(a, w); return 0;
+    case RT_ARGS_NUMBER: rt_arg_number(x->spec, a, w); return 0;
     case RT_ARGS_MEMORY: return put_memory(x, a, w, err);
     case RT_ARGS_STATE: return 0; /* rt_gpu_args_resolve */
     }

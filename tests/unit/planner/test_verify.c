@@ -673,6 +673,7 @@ static struct pl_program *plan_of(struct hd_arena *a, enum plan plan)
         .profile = true, .slices = true, .threads = 4, .frame_weight = verify_plans[plan].frame_weight};
     o.fragments = verify_plans[plan].fragments;
     o.devices = verify_plans[plan].devices;
+    o.on_gpu = verify_plans[plan].on_gpu;
     return px_plan(a, verify_plans[plan].root, &o);
 }
 

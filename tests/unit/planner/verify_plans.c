@@ -96,6 +96,7 @@ const struct verify_plan verify_plans[PLANS] = {
               0, 0, 0},
     [VALUES] = {"{'op': 'values', 'columns': [{'name': 'a', 'type': 'int32'}], 'rows': [[1], [2]]}", 0, 0, 0},
     [ENDS] = {"{'op': 'scan', 'table': 'parent', 'filter': 'id > 3'}", 0, 0, 0},
+    [FIRST] = {"{'op': 'scan', 'table': 'parent', 'filter': 'id > 3'}", 0, 0, 0, .on_gpu = true},
     [ZONES] = {"{'op': 'scan', 'table': 'child', 'filter': 'oid > 6000'}", 0, 0, 0},
     [BOUNDED] = {"{'op': 'sort', 'keys': ['qty'], 'limit': 5, 'input': " SCAN_OF("child") "}", 0, 0, 0},
     [ORDER] = {"{'op': 'project', 'exprs': [{'expr': {'op': 'neg', 'args': ['c1']}, 'as': 'x'}], 'input': {'op': "

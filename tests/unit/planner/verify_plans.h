@@ -38,6 +38,7 @@ enum plan {
     WIDE,   /* 128 bits: sums, scales, comparisons */
     VALUES,
     ENDS,    /* a filter on a sorted column */
+    FIRST,   /* the same on a GPU */
     ZONES,   /* one that rules a zone out */
     BOUNDED, /* the first rows of many */
     ORDER,  /* of a sort below the root */
@@ -52,6 +53,7 @@ struct verify_plan {
     const char *root; /* as px_read takes it */
     int frame_weight; /* 0: the planner's own */
     int fragments, devices; /* 0: one */
+    bool on_gpu;
 };
 extern const struct verify_plan verify_plans[PLANS];
 
