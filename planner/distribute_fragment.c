@@ -15,9 +15,9 @@ struct rates {
 };
 /* Machines: a row is 10 ns, roughly, a fragment 2 ms. */
 static const struct rates machines = {200e3, 10e3, 16, 0.1};
-/* GPUs of one host: a row is 0.1 ns, a fragment 0.9 ms, 40 GB/s go from one to another (planner/choice.c), 500 G pairs take 0.19 s
+/* GPUs of one host: a row is 0.1 ns, a fragment 0.2 ms, 40 GB/s go from one to another (planner/choice.c), 500 G pairs take 0.19 s
  * (docs/performance.md). */
-static const struct rates gpus = {9e6, 100e3, 4, 0.004};
+static const struct rates gpus = {2e6, 100e3, 4, 0.004};
 /* Passes: a row (and each 16 bytes) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
  * GPU's memory. What comes over the link again is priced by itself (distribute_part.c). */
 static const double BY_HOST = 32;

@@ -292,12 +292,12 @@ static struct pl_devices_in spread(double gpu_ms)
 static void executions_tell_how_many(void **state)
 {
     (void)state;
-    struct pl_devices_in in = spread(3), lost = spread(10), won = spread(10), never = spread(0.4), close = spread(3);
-    runs(&in, 3, 2.5, "1122222222");
+    struct pl_devices_in in = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3), close = spread(0.9);
+    runs(&in, 1, 0.85, "1122222222");
     runs(&lost, 9, 10, "22111111");
     runs(&won, 9, 7, "22112222");
-    runs(&never, 0.5, 0.1, "11111111");
-    runs(&close, 3, 2.95, "1122222");
+    runs(&never, 0.4, 0.1, "11111111");
+    runs(&close, 1, 0.98, "1122222");
 }
 
 /* What several take by estimates, and what one took, do not tell that one is slower for sure; but far less does. */
@@ -316,14 +316,14 @@ static void a_first_tier_is_no_trial(void **state)
 {
     (void)state;
     char why[200];
-    struct pl_devices_in in = spread(3);
+    struct pl_devices_in in = spread(0.9);
     for (int i = 0; i < 5; i++)
-        took(&in, 4, false);
+        took(&in, 1.3, false);
     assert_int_equal(in.tried[PL_ONE].n, 5);
-    runs(&in, 3, 2, "112222");
-    in = spread(3);
+    runs(&in, 1, 0.7, "112222");
+    in = spread(0.9);
     for (int i = 0; i < 8; i++)
-        took(&in, 4, false);
+        took(&in, 1.3, false);
     assert_int_equal(in.tried[PL_ONE].n, 8);
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 2);
     assert_non_null(strstr(why, "; several are tried"));
