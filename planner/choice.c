@@ -145,8 +145,8 @@ static const double overestimate = 2;
 static const double worth = 0.95;
 
 enum {
-    TRIALS = 2, /* ripe executions of which the faster one counts: the first finds cold caches */
-    PATIENCE = 8, /* executions, however few are ripe by then */
+    TRIALS = 4, /* ripe executions of which the faster one counts: the first finds cold caches */
+    PATIENCE = 12, /* executions, however few are ripe by then */
 };
 
 static double alone_model_ms(const struct pl_devices_in *in)

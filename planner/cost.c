@@ -204,7 +204,7 @@ bool pl_worth_optimising(double work, bool loops, int weight)
 
 enum {
     BITMAP_SMALL = 1 << 26, /* bits that are worth clearing for any number of rows */
-    BITMAP_SPARSE = 64, /* bits per row */
+    BITMAP_SPARSE = 256, /* bits per row */
     DIRECT_SMALL = 64000000, /* bytes */
     DIRECT_SPARSE = 32,
     CSR_SMALL = 1 << 20,
