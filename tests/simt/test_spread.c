@@ -175,7 +175,7 @@ static void a_lost_device_begins_anew(void)
     EXPECT(hd_fault_arm("device2:1"));
     EXPECT(run(s) == -1);
     hd_fault_arm(NULL);
-    expect(s, "10,5", "11112222");
+    expect(s, "10,5", "111122222");
     used(s, "\"why\":\"10 ms on one GPU (measured), 5 on 2 (measured)\"");
     expect(s, "10,12", "22222222111");
     heddle_statement_free(s);
