@@ -121,6 +121,10 @@ FILTERS = {  # condition in the plan, on a row
     "q <= 80": lambda r: r["q"] is not None and r["q"] <= 80,
     "q > 3 and t <> 'red'": lambda r: r["q"] is not None and r["q"] > 3 and r["t"] is not None and r["t"] != "red",
     "p < 0": lambda r: False,
+    # on the key: the parent's, before its children are gone through
+    "k >= 35": lambda r: r["k"] is not None and r["k"] >= 35,
+    "k > -40 and q <= 80 and k <= 260": lambda r: r["k"] is not None and -40 < r["k"] <= 260 and r["q"] is not None and r["q"] <= 80,
+    "k = 50": lambda r: r["k"] == 50,
 }
 
 
@@ -238,6 +242,9 @@ def check_joins(check, table, few):
     columns = ["id", "name", "s", "n", "m", "a", "twice"]
     check.want(f"{table}: children of a join", ordered({"op": "project", "exprs": columns, "input": by}, ["id"]), rows)
     check.want_choice("children of a join", by, "groups: fold, without a state")
+    keyed = {**children, "filter": "k > 100 and q <= 80"}  # as the parent's key, which may have been compared before
+    for left in (parents, {"op": "scan", "table": "parent"}):
+        check.want(f"{table}: children by their key", ordered({"op": "project", "exprs": columns, "input": {**by, "input": join(left, keyed)}}, ["id"]), rows)
     raises = {**by, "aggs": [{"fn": "sum", "arg": "q + id", "as": "s"}]}
     check.want_choice("a sum that may fail", raises, "groups: fold" if fails else "not fold, without a state (a parent has many children")
     by = {**by, "keys": ["k"], "input": join(parents, children)}
