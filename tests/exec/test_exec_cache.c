@@ -13,6 +13,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/cpu/link.h"
 #include "tests/exec/module_fixture.h"
 
 static char root[] = "/tmp/heddle-cache-XXXXXX";
@@ -25,7 +26,7 @@ static void module_compiles_and_links(enum rt_tier tier)
     struct rt_code *code;
     struct hd_err err;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, &err), 0);
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, &err), 0);
     assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
     for (int k = 0; k < 3; k++) {
         char name[16];
@@ -53,7 +54,7 @@ static void bad_bitcode_is_an_error(void **state)
     struct hd_err err;
     (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), -1);
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n / 2, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), -1);
     assert_int_equal(err.class, HD_ERR_TOOL);
     hd_err_release(&err);
     rt_bytes_release(&bc);
@@ -77,11 +78,11 @@ static void stages_print(void **state)
     static const char *const signs[] = {"define", "define", ".globl"};
     struct rt_bytes bc = make_bitcode(2, 1);
     (void)state;
-    for (int what = RT_ORC_IR; what <= RT_ORC_ASM; what++) {
+    for (int what = RT_LLVM_IR; what <= RT_LLVM_ASM; what++) {
         char *text;
         struct hd_err err;
         hd_err_init(&err);
-        assert_int_equal(rt_orc_print(bc.p, bc.n, (enum rt_orc_text)what, &text, &err), 0);
+        assert_int_equal(rt_llvm_print(bc.p, bc.n, (enum rt_llvm_text)what, &text, &err), 0);
         assert_non_null(strstr(text, signs[what]));
         free(text);
     }

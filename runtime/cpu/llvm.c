@@ -13,8 +13,7 @@
 
 #include "runtime/base/fault.h"
 #include "runtime/base/strbuf.h"
-#include "runtime/cpu/orc.h"
-#include "runtime/cpu/orc_internal.h"
+#include "runtime/cpu/llvm.h"
 
 static struct {
     LLVMTargetRef target;
@@ -43,25 +42,25 @@ static void detect_host(void)
     hd_strbuf_release(&b);
 }
 
-const char *rt_orc_identity(void)
+const char *rt_llvm_identity(void)
 {
     pthread_once(&host_once, detect_host);
     return host.identity;
 }
 
-const char *rt_orc_version(void)
+const char *rt_llvm_version(void)
 {
     pthread_once(&host_once, detect_host);
     return host.version;
 }
 
-const char *rt_orc_cpu(void)
+const char *rt_llvm_cpu(void)
 {
     pthread_once(&host_once, detect_host);
     return host.cpu;
 }
 
-int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
+static int fail(LLVMErrorRef e, const char *what, struct hd_err *err)
 {
     char *text = LLVMGetErrorMessage(e);
     hd_err_set(err, HD_ERR_TOOL, __FILE__, __LINE__, NULL, "LLVM could not %s: %s", what, text);
@@ -70,7 +69,9 @@ int rt_llvm_fail(LLVMErrorRef e, const char *what, struct hd_err *err)
     return -1;
 }
 
-LLVMTargetMachineRef rt_llvm_machine(enum rt_tier tier, struct hd_err *err)
+/* ---- machines -------------------------------------------------------------------------- */
+
+static LLVMTargetMachineRef new_machine(enum rt_tier tier, struct hd_err *err)
 {
     static const LLVMCodeGenOptLevel levels[] = {
         [RT_TIER_FIRST] = LLVMCodeGenLevelNone, [RT_TIER_OPTIMISED] = LLVMCodeGenLevelDefault};
@@ -87,11 +88,56 @@ LLVMTargetMachineRef rt_llvm_machine(enum rt_tier tier, struct hd_err *err)
     return m;
 }
 
+/* A machine keeps the tables of instructions and types that its first function has it make: 0.5 ms. So those that nobody
+ * compiles with are kept for the next compilation. */
+enum { KEPT_MACHINES = 4 };
+static struct {
+    pthread_mutex_t lock, warming;
+    LLVMTargetMachineRef kept[RT_TIER_COUNT][KEPT_MACHINES];
+    int n[RT_TIER_COUNT];
+    bool used;
+} machines = {.lock = PTHREAD_MUTEX_INITIALIZER, .warming = PTHREAD_MUTEX_INITIALIZER};
+
+/* NULL: error set. */
+static LLVMTargetMachineRef take_machine(enum rt_tier tier, struct hd_err *err)
+{
+    LLVMTargetMachineRef m = NULL;
+    pthread_mutex_lock(&machines.lock);
+    machines.used = true;
+    if (machines.n[tier] > 0)
+        m = machines.kept[tier][--machines.n[tier]];
+    pthread_mutex_unlock(&machines.lock);
+    return m ? m : new_machine(tier, err);
+}
+
+static void leave_machine(enum rt_tier tier, LLVMTargetMachineRef m)
+{
+    pthread_mutex_lock(&machines.lock);
+    bool keep = machines.n[tier] < KEPT_MACHINES;
+    if (keep)
+        machines.kept[tier][machines.n[tier]++] = m;
+    pthread_mutex_unlock(&machines.lock);
+    if (!keep)
+        LLVMDisposeTargetMachine(m);
+}
+
+/* Until rt_llvm_warm is over, where it is at work. */
+static void wait_until_warm(enum rt_tier tier)
+{
+    if (tier != RT_TIER_FIRST)
+        return;
+    pthread_mutex_lock(&machines.warming);
+    pthread_mutex_unlock(&machines.warming);
+}
+
+/* ---- units ----------------------------------------------------------------------------- */
+
 /* A parsed module with all that is needed to compile it. */
 struct unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
+    enum rt_tier tier; /* of the machine */
     struct hd_strbuf log;
 };
 
@@ -109,10 +155,10 @@ static void unit_release(struct unit *u)
 {
     if (u->module)
         LLVMDisposeModule(u->module);
-    if (u->machine)
-        LLVMDisposeTargetMachine(u->machine);
     if (u->context)
         LLVMContextDispose(u->context);
+    if (u->machine)
+        leave_machine(u->tier, u->machine);
     hd_strbuf_release(&u->log);
 }
 
@@ -124,24 +170,36 @@ static int unit_fail(struct unit *u, const char *what, struct hd_err *err)
     return -1;
 }
 
-static int unit_read(struct unit *u, const void *bitcode, size_t n, enum rt_tier tier, struct hd_err *err)
+static int unit_init(struct unit *u, enum rt_tier tier, struct hd_err *err)
 {
-    *u = (struct unit){0};
+    *u = (struct unit){.tier = tier};
     hd_strbuf_init(&u->log);
-    u->machine = rt_llvm_machine(tier, err);
+    u->machine = take_machine(tier, err);
     if (!u->machine)
         return -1;
     u->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(u->context, collect_diagnostic, u);
+    return 0;
+}
+
+/* At this machine. */
+static void aim_module(struct unit *u)
+{
+    LLVMSetTarget(u->module, host.triple);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(u->machine);
+    LLVMSetModuleDataLayout(u->module, layout);
+    LLVMDisposeTargetData(layout);
+}
+
+static int unit_read(struct unit *u, const void *bitcode, size_t n, enum rt_tier tier, struct hd_err *err)
+{
+    HD_TRY(unit_init(u, tier, err));
     LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRange(bitcode, n, "bitcode", 0);
     LLVMBool bad = LLVMParseBitcodeInContext2(u->context, b, &u->module);
     LLVMDisposeMemoryBuffer(b);
     if (bad)
         return unit_fail(u, "read the emitted bitcode", err);
-    LLVMSetTarget(u->module, host.triple);
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(u->machine);
-    LLVMSetModuleDataLayout(u->module, layout);
-    LLVMDisposeTargetData(layout);
+    aim_module(u);
     return 0;
 }
 
@@ -199,7 +257,7 @@ static int unit_optimise(struct unit *u, enum rt_tier tier, struct hd_err *err)
     LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
     LLVMErrorRef e = LLVMRunPasses(u->module, passes[tier], u->machine, o);
     LLVMDisposePassBuilderOptions(o);
-    return e ? rt_llvm_fail(e, "optimise the module", err) : 0;
+    return e ? fail(e, "optimise the module", err) : 0;
 }
 
 static int unit_emit(struct unit *u, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, struct hd_err *err)
@@ -224,13 +282,17 @@ static int copy_buffer(LLVMMemoryBufferRef b, struct rt_bytes *out, struct hd_er
     return out->p ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for an object file");
 }
 
-static void keep_roots(struct unit *u, const char *const *roots, int nroots)
+/* Whether there are functions that may be needed or not. */
+static bool keep_roots(struct unit *u, const char *const *roots, int nroots)
 {
+    bool others = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->module); f; f = LLVMGetNextFunction(f)) {
         size_t len;
         if (is_defined(f) && !is_root(LLVMGetValueName2(f, &len), roots, nroots))
             LLVMSetLinkage(f, LLVMInternalLinkage);
+        others = others || (!LLVMIsDeclaration(f) && !is_defined(f));
     }
+    return others;
 }
 
 static int go_on(const struct hd_stop *stop, struct hd_err *err)
@@ -245,17 +307,19 @@ static int compile_unit(struct unit *u, const char *const *roots, int nroots, en
     if (hd_fault(HD_FAULT_COMPILE))
         return unit_fail(u, "compile: a fault was asked for", err);
     HD_TRY(go_on(stop, err));
-    keep_roots(u, roots, nroots);
-    HD_TRY(unit_optimise(u, tier, err));
+    bool others = keep_roots(u, roots, nroots);
+    if (others || tier != RT_TIER_FIRST || *SANITIZER_PASSES)
+        HD_TRY(unit_optimise(u, tier, err));
     HD_TRY(go_on(stop, err));
     HD_TRY(unit_emit(u, LLVMObjectFile, &b, err));
     return copy_buffer(b, object, err);
 }
 
-int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, enum rt_tier tier,
-                   const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err)
+int rt_llvm_compile(const void *bitcode, size_t n, const char *const *roots, int nroots, enum rt_tier tier,
+                    const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err)
 {
     struct unit u;
+    wait_until_warm(tier);
     int rc = unit_read(&u, bitcode, n, tier, err);
     if (rc == 0)
         rc = compile_unit(&u, roots, nroots, tier, stop, object, err);
@@ -263,11 +327,96 @@ int rt_orc_compile(const void *bitcode, size_t n, const char *const *roots, int 
     return rc;
 }
 
-static int print_unit(struct unit *u, enum rt_orc_text what, char **text, struct hd_err *err)
+/* ---- warming up ------------------------------------------------------------------------ */
+
+struct small {
+    LLVMBuilderRef b;
+    LLVMTypeRef byte, word, i128, pointer;
+};
+
+/* for (i = from; i < to; i++) if (bytes[i] < 7) { words[i] |= i, atomically; helper(words, i); } */
+static void add_small_loop(LLVMModuleRef module, LLVMContextRef c, const struct small *t)
 {
-    if (what != RT_ORC_IR)
+    LLVMTypeRef parameters[] = {t->pointer, t->pointer, t->word, t->word};
+    LLVMTypeRef type = LLVMFunctionType(t->word, parameters, HD_COUNT(parameters), 0);
+    LLVMTypeRef helper_type = LLVMFunctionType(t->word, parameters + 1, 2, 0);
+    LLVMValueRef f = LLVMAddFunction(module, "f", type), helper = LLVMAddFunction(module, "g", helper_type);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, f, ""), loop = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMBasicBlockRef pass = LLVMAppendBasicBlockInContext(c, f, ""), next = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMPositionBuilderAtEnd(t->b, entry);
+    LLVMValueRef sum = LLVMBuildAlloca(t->b, t->i128, "");
+    LLVMBuildStore(t->b, LLVMConstNull(t->i128), sum);
+    LLVMBuildBr(t->b, loop);
+    LLVMPositionBuilderAtEnd(t->b, loop);
+    LLVMValueRef i = LLVMBuildPhi(t->b, t->word, ""), at = LLVMBuildGEP2(t->b, t->byte, LLVMGetParam(f, 0), &i, 1, "");
+    LLVMValueRef value = LLVMBuildLoad2(t->b, t->byte, at, "");
+    LLVMBuildCondBr(t->b, LLVMBuildICmp(t->b, LLVMIntSLT, value, LLVMConstInt(t->byte, 7, 0), ""), pass, next);
+    LLVMPositionBuilderAtEnd(t->b, pass);
+    at = LLVMBuildGEP2(t->b, t->word, LLVMGetParam(f, 1), &i, 1, "");
+    LLVMBuildAtomicRMW(t->b, LLVMAtomicRMWBinOpOr, at, i, LLVMAtomicOrderingMonotonic, 0);
+    LLVMValueRef wide =
+        LLVMBuildMul(t->b, LLVMBuildSExt(t->b, value, t->i128, ""), LLVMBuildSExt(t->b, i, t->i128, ""), "");
+    LLVMBuildStore(t->b, LLVMBuildAdd(t->b, LLVMBuildLoad2(t->b, t->i128, sum, ""), wide, ""), sum);
+    LLVMValueRef arguments[] = {LLVMGetParam(f, 1), LLVMBuildSExt(t->b, value, t->word, "")};
+    LLVMBuildCall2(t->b, helper_type, helper, arguments, HD_COUNT(arguments), "");
+    LLVMBuildBr(t->b, next);
+    LLVMPositionBuilderAtEnd(t->b, next);
+    LLVMValueRef more = LLVMBuildNSWAdd(t->b, i, LLVMConstInt(t->word, 1, 0), ""), ends[] = {LLVMGetParam(f, 2), more};
+    LLVMBuildCondBr(t->b, LLVMBuildICmp(t->b, LLVMIntSLT, more, LLVMGetParam(f, 3), ""), loop, done);
+    LLVMAddIncoming(i, ends, (LLVMBasicBlockRef[]){entry, next}, 2);
+    LLVMPositionBuilderAtEnd(t->b, done);
+    LLVMBuildRet(t->b, more);
+}
+
+/* What it ends in does not matter: a compilation meets the same. */
+static void compile_small_loop(void)
+{
+    struct unit u;
+    LLVMMemoryBufferRef object = NULL;
+    if (unit_init(&u, RT_TIER_FIRST, NULL) == 0) {
+        struct small t = {LLVMCreateBuilderInContext(u.context), LLVMInt8TypeInContext(u.context),
+                          LLVMInt64TypeInContext(u.context), LLVMInt128TypeInContext(u.context),
+                          LLVMPointerTypeInContext(u.context, 0)};
+        u.module = LLVMModuleCreateWithNameInContext("warm", u.context);
+        aim_module(&u);
+        add_small_loop(u.module, u.context, &t);
+        LLVMDisposeBuilder(t.b);
+        if (unit_emit(&u, LLVMObjectFile, &object, NULL) == 0)
+            LLVMDisposeMemoryBuffer(object);
+    }
+    unit_release(&u);
+}
+
+static bool is_used(void)
+{
+    pthread_mutex_lock(&machines.lock);
+    bool used = machines.used;
+    pthread_mutex_unlock(&machines.lock);
+    return used;
+}
+
+static void warm_once(void)
+{
+    pthread_mutex_lock(&machines.warming);
+    if (!is_used())
+        compile_small_loop();
+    pthread_mutex_unlock(&machines.warming);
+}
+
+void rt_llvm_warm(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, warm_once);
+}
+
+/* ---- text ------------------------------------------------------------------------------ */
+
+static int print_unit(struct unit *u, enum rt_llvm_text what, char **text, struct hd_err *err)
+{
+    if (what != RT_LLVM_IR)
         HD_TRY(unit_optimise(u, RT_TIER_OPTIMISED, err));
-    if (what != RT_ORC_ASM) {
+    if (what != RT_LLVM_ASM) {
         char *s = LLVMPrintModuleToString(u->module);
         *text = strdup(s);
         LLVMDisposeMessage(s);
@@ -280,7 +429,7 @@ static int print_unit(struct unit *u, enum rt_orc_text what, char **text, struct
     return *text ? 0 : HD_FAIL(err, RESOURCE, NULL, "out of memory for the text of a module");
 }
 
-int rt_orc_print(const void *bitcode, size_t n, enum rt_orc_text what, char **text, struct hd_err *err)
+int rt_llvm_print(const void *bitcode, size_t n, enum rt_llvm_text what, char **text, struct hd_err *err)
 {
     struct unit u;
     int rc = unit_read(&u, bitcode, n, RT_TIER_OPTIMISED, err);
