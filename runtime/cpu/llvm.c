@@ -18,22 +18,48 @@
 static struct {
     LLVMTargetRef target;
     char *triple, *cpu, *features, *problem;
+    const char *level; /* for the first tier */
     char version[32];
     char *identity;
 } host;
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
+
+static bool has_feature(const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = host.features; (p = strstr(p, name)); p += n)
+        if (p[n] == ',' || p[n] == 0)
+            return true;
+    return false;
+}
+
+/* Levels of the ABI's supplement for this architecture. A name is read in a tenth of the time that a list of a hundred
+ * features takes, which the first tier would hardly use. NULL: this machine lacks something of each. */
+static const char *level_of_host(void)
+{
+    static const char *const v3[] = {"+popcnt", "+cx16", "+sahf", "+xsave", "+avx2", "+bmi",
+                                     "+bmi2",   "+f16c", "+fma",  "+lzcnt", "+movbe"};
+    static const char *const v4[] = {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"};
+    for (size_t i = 0; i < HD_COUNT(v3); i++)
+        if (!has_feature(v3[i]))
+            return NULL;
+    for (size_t i = 0; i < HD_COUNT(v4); i++)
+        if (!has_feature(v4[i]))
+            return "x86-64-v3";
+    return "x86-64-v4";
+}
 
 static void detect_host(void)
 {
     unsigned major, minor, patch;
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
-    LLVMInitializeNativeAsmParser();
     LLVMGetVersion(&major, &minor, &patch);
     snprintf(host.version, sizeof host.version, "%u.%u.%u", major, minor, patch);
     host.triple = LLVMGetDefaultTargetTriple();
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
+    host.level = level_of_host();
     LLVMGetTargetFromTriple(host.triple, &host.target, &host.problem);
     struct hd_strbuf b;
     hd_strbuf_init(&b);
@@ -81,7 +107,9 @@ static LLVMTargetMachineRef new_machine(enum rt_tier tier, struct hd_err *err)
                 host.problem ? host.problem : "unknown reason");
         return NULL;
     }
-    LLVMTargetMachineRef m = LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features, levels[tier],
+    const char *cpu = tier == RT_TIER_FIRST && host.level ? host.level : host.cpu;
+    const char *features = cpu == host.level ? "" : host.features;
+    LLVMTargetMachineRef m = LLVMCreateTargetMachine(host.target, host.triple, cpu, features, levels[tier],
                                                      LLVMRelocPIC, LLVMCodeModelSmall);
     if (!m)
         HD_FAIL(err, TOOL, NULL, "LLVM could not make code for %s, %s", host.triple, host.cpu);
@@ -170,37 +198,36 @@ static int unit_fail(struct unit *u, const char *what, struct hd_err *err)
     return -1;
 }
 
-static int unit_init(struct unit *u, enum rt_tier tier, struct hd_err *err)
+static void unit_init(struct unit *u, enum rt_tier tier)
 {
-    *u = (struct unit){.tier = tier};
+    *u = (struct unit){.tier = tier, .context = LLVMContextCreate()};
     hd_strbuf_init(&u->log);
-    u->machine = take_machine(tier, err);
-    if (!u->machine)
-        return -1;
-    u->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(u->context, collect_diagnostic, u);
-    return 0;
 }
 
-/* At this machine. */
-static void aim_module(struct unit *u)
+/* Gives the unit a machine and its module that machine's form. */
+static int aim_module(struct unit *u, struct hd_err *err)
 {
+    u->machine = take_machine(u->tier, err);
+    if (!u->machine)
+        return -1;
     LLVMSetTarget(u->module, host.triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(u->machine);
     LLVMSetModuleDataLayout(u->module, layout);
     LLVMDisposeTargetData(layout);
+    return 0;
 }
 
 static int unit_read(struct unit *u, const void *bitcode, size_t n, enum rt_tier tier, struct hd_err *err)
 {
-    HD_TRY(unit_init(u, tier, err));
+    unit_init(u, tier);
     LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRange(bitcode, n, "bitcode", 0);
     LLVMBool bad = LLVMParseBitcodeInContext2(u->context, b, &u->module);
     LLVMDisposeMemoryBuffer(b);
     if (bad)
         return unit_fail(u, "read the emitted bitcode", err);
-    aim_module(u);
-    return 0;
+    wait_until_warm(tier);
+    return aim_module(u, err);
 }
 
 static int by_name(const void *name, const void *root)
@@ -319,7 +346,6 @@ int rt_llvm_compile(const void *bitcode, size_t n, const char *const *roots, int
                     const struct hd_stop *stop, struct rt_bytes *object, struct hd_err *err)
 {
     struct unit u;
-    wait_until_warm(tier);
     int rc = unit_read(&u, bitcode, n, tier, err);
     if (rc == 0)
         rc = compile_unit(&u, roots, nroots, tier, stop, object, err);
@@ -374,17 +400,15 @@ static void compile_small_loop(void)
 {
     struct unit u;
     LLVMMemoryBufferRef object = NULL;
-    if (unit_init(&u, RT_TIER_FIRST, NULL) == 0) {
-        struct small t = {LLVMCreateBuilderInContext(u.context), LLVMInt8TypeInContext(u.context),
-                          LLVMInt64TypeInContext(u.context), LLVMInt128TypeInContext(u.context),
-                          LLVMPointerTypeInContext(u.context, 0)};
-        u.module = LLVMModuleCreateWithNameInContext("warm", u.context);
-        aim_module(&u);
-        add_small_loop(u.module, u.context, &t);
-        LLVMDisposeBuilder(t.b);
-        if (unit_emit(&u, LLVMObjectFile, &object, NULL) == 0)
-            LLVMDisposeMemoryBuffer(object);
-    }
+    unit_init(&u, RT_TIER_FIRST);
+    struct small t = {LLVMCreateBuilderInContext(u.context), LLVMInt8TypeInContext(u.context),
+                      LLVMInt64TypeInContext(u.context), LLVMInt128TypeInContext(u.context),
+                      LLVMPointerTypeInContext(u.context, 0)};
+    u.module = LLVMModuleCreateWithNameInContext("warm", u.context);
+    add_small_loop(u.module, u.context, &t);
+    LLVMDisposeBuilder(t.b);
+    if (aim_module(&u, NULL) == 0 && unit_emit(&u, LLVMObjectFile, &object, NULL) == 0)
+        LLVMDisposeMemoryBuffer(object);
     unit_release(&u);
 }
 
@@ -396,8 +420,22 @@ static bool is_used(void)
     return used;
 }
 
+/* A fork meanwhile would leave the child with what LLVM's locks are at. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&machines.warming);
+    pthread_mutex_lock(&machines.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&machines.lock);
+    pthread_mutex_unlock(&machines.warming);
+}
+
 static void warm_once(void)
 {
+    pthread_atfork(before_fork, after_fork, after_fork);
     pthread_mutex_lock(&machines.warming);
     if (!is_used())
         compile_small_loop();
