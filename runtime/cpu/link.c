@@ -132,8 +132,10 @@ static int read_symbols(struct object *o, struct hd_err *err)
     o->names_size = names->sh_size;
     o->nsymbols = table->sh_size / sizeof(Elf64_Sym);
     o->symbols = copy_table(o, table->sh_offset, o->nsymbols, sizeof *o->symbols);
+    if (!o->symbols)
+        return damaged("no table of symbols", err);
     o->addresses = hd_try_calloc(o->nsymbols + 1, sizeof *o->addresses);
-    return o->symbols && o->addresses ? 0 : damaged("no table of symbols", err);
+    return o->addresses ? 0 : no_memory(err);
 }
 
 static const char *name_of(const struct object *o, size_t symbol)
