@@ -174,6 +174,23 @@ static int place_section(struct linking *l, const struct object *o, struct secti
     return *size > LARGEST ? damaged("its size", err) : 0;
 }
 
+/* Zeroed data of no section, which sanitizers use: its alignment is the symbol's value. Leaves the offset in addresses. */
+static int place_common(struct linking *l, struct object *o, size_t page, struct hd_err *err)
+{
+    for (size_t i = 0; i < o->nsymbols; i++) {
+        size_t align = o->symbols[i].st_value, *size = &l->size[DATA];
+        if (o->symbols[i].st_shndx != SHN_COMMON)
+            continue;
+        if (align == 0 || align > page || (align & (align - 1)) || o->symbols[i].st_size > LARGEST)
+            return damaged("a symbol's size", err);
+        o->addresses[i] = round_up(*size, align);
+        *size = o->addresses[i] + o->symbols[i].st_size;
+        if (*size > LARGEST)
+            return damaged("its size", err);
+    }
+    return 0;
+}
+
 static int lay_out(struct linking *l, struct hd_err *err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), total = 0;
@@ -182,6 +199,7 @@ static int lay_out(struct linking *l, struct hd_err *err)
         for (size_t k = 0; k < o->nsections; k++)
             if (is_loaded(&o->sections[k].h))
                 HD_TRY(place_section(l, o, &o->sections[k], page, err));
+        HD_TRY(place_common(l, o, page, err));
         o->far_offset = round_up(l->size[CODE], sizeof(struct far));
         l->size[CODE] = o->far_offset + o->nsymbols * sizeof(struct far);
     }
@@ -222,7 +240,7 @@ static void *find_outside(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
-static int resolve_symbol(struct object *o, size_t i, struct hd_err *err)
+static int resolve_symbol(const struct linking *l, struct object *o, size_t i, struct hd_err *err)
 {
     const Elf64_Sym *s = &o->symbols[i];
     if (s->st_shndx == SHN_UNDEF) {
@@ -232,6 +250,8 @@ static int resolve_symbol(struct object *o, size_t i, struct hd_err *err)
             return HD_FAIL(err, TOOL, NULL, "the compiled code cannot be linked: nothing is called %s", name_of(o, i));
     } else if (s->st_shndx == SHN_ABS) {
         o->addresses[i] = s->st_value;
+    } else if (s->st_shndx == SHN_COMMON) {
+        o->addresses[i] += (uintptr_t)l->code->map + l->start[DATA];
     } else if (s->st_shndx >= o->nsections) {
         return damaged("a symbol's section", err);
     } else if (o->sections[s->st_shndx].at) {
@@ -333,7 +353,7 @@ static int link_object(struct linking *l, struct object *o, struct hd_err *err)
 {
     copy_sections(l, o);
     for (size_t i = 0; i < o->nsymbols; i++)
-        HD_TRY(resolve_symbol(o, i, err));
+        HD_TRY(resolve_symbol(l, o, i, err));
     for (size_t k = 0; k < o->nsections; k++)
         HD_TRY(relocate_section(o, &o->sections[k].h, err));
     return 0;
