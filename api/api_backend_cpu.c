@@ -218,7 +218,7 @@ static int bitcode(struct heddle_statement *s, struct cg_artifact *out, struct h
     return out->bytes ? 0 : cg_llvm_emit(&s->program->arena, s->program->pl, &o, out, err);
 }
 
-static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, struct hd_strbuf *out, struct hd_err *err)
+static int show_compiled(struct heddle_statement *s, enum rt_llvm_text what, struct hd_strbuf *out, struct hd_err *err)
 {
     char *text;
     struct cg_artifact art;
@@ -231,12 +231,12 @@ static int show_compiled(struct heddle_statement *s, enum rt_orc_text what, stru
 
 static int show_llvm_opt(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    return show_compiled(s, RT_ORC_IR_OPTIMISED, out, err);
+    return show_compiled(s, RT_LLVM_IR_OPTIMISED, out, err);
 }
 
 static int show_asm(struct heddle_statement *s, struct hd_strbuf *out, struct hd_err *err)
 {
-    return show_compiled(s, RT_ORC_ASM, out, err);
+    return show_compiled(s, RT_LLVM_ASM, out, err);
 }
 
 static const struct api_stage stages[] = {{"llvm", show_llvm}, {"llvm-opt", show_llvm_opt}, {"asm", show_asm}, {0}};
@@ -245,7 +245,9 @@ static const struct api_stage stages[] = {{"llvm", show_llvm}, {"llvm-opt", show
 
 static int open_engine(const heddle_context *c, struct api_engine *e, struct hd_err *err)
 {
-    return rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err);
+    HD_TRY(rt_code_cache_new(heddle_version(), c->cache_dir, c->cache_limit, &e->cache, err));
+    rt_code_warm(e->thread_pool); /* while the first statement is read and planned */
+    return 0;
 }
 
 static void quit_engine(struct api_engine *e)
@@ -260,7 +262,7 @@ static void close_engine(struct api_engine *e)
 
 static void info(struct hd_strbuf *b)
 {
-    hd_strbuf_addf(b, ", \"llvm\": \"%s\", \"llvm_target\": \"%s\"", rt_orc_version(), rt_orc_cpu());
+    hd_strbuf_addf(b, ", \"llvm\": \"%s\", \"llvm_target\": \"%s\"", rt_llvm_version(), rt_llvm_cpu());
 }
 
 const struct api_backend api_backend_cpu = {

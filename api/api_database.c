@@ -165,7 +165,11 @@ int heddle_database_open(heddle_context *c, const char *path, int flags, heddle_
     API_NEED(c, err);
     API_NEED(out, err);
     hd_err_init(&e);
-    return api_finish(api_database_open(c, path, flags, out, &e), &e, err);
+    struct api_engine *engine;
+    int rc = api_engine_get(c, &engine, &e); /* it gets LLVM warm while the catalog is read */
+    if (rc == 0)
+        rc = api_database_open(c, path, flags, out, &e);
+    return api_finish(rc, &e, err);
 }
 
 void heddle_database_free(heddle_database *db)

@@ -18,7 +18,7 @@ if(HEDDLE_WHEEL)
   # Of the targets, this machine's alone. What LLVM could use besides (terminals, XML, solvers) is not
   # referenced by these parts.
   enable_language(CXX)
-  execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --libs --link-static x86codegen x86asmparser orcjit passes
+  execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --libs --link-static x86codegen passes
     bitreader bitwriter OUTPUT_VARIABLE llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(llvm_libs)
   list(APPEND llvm_libs -l:libzstd.a -l:libz.a -lrt -ldl -lm)

@@ -177,7 +177,7 @@ void rt_code_cache_drop(struct rt_code_cache *c, struct rt_cached_code *m)
 struct printing {
     struct rt_thread_pool_job job;
     struct rt_bytes bitcode;
-    enum rt_orc_text what;
+    enum rt_llvm_text what;
     char *text;
     struct hd_err error;
 };
@@ -194,7 +194,7 @@ static void printing_free(void *printing)
 static void print_module(void *context, int worker HD_UNUSED)
 {
     struct printing *p = context;
-    rt_orc_print(p->bitcode.p, p->bitcode.n, p->what, &p->text, &p->error);
+    rt_llvm_print(p->bitcode.p, p->bitcode.n, p->what, &p->text, &p->error);
 }
 
 static int adopt_error(const struct hd_err *e, struct hd_err *err)
@@ -205,7 +205,7 @@ static int adopt_error(const struct hd_err *e, struct hd_err *err)
 }
 
 int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop, const void *bitcode, size_t n,
-                  enum rt_orc_text what, char **text, struct hd_err *err)
+                  enum rt_llvm_text what, char **text, struct hd_err *err)
 {
     struct printing *p = hd_try_calloc(1, sizeof *p);
     void *copy = p ? hd_try_malloc(n) : NULL;
@@ -226,6 +226,23 @@ int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop
     return rc;
 }
 
+/* ---- Warm ------------------------------------------------------------------------------ */
+
+static void warm(void *context HD_UNUSED, int worker HD_UNUSED)
+{
+    rt_llvm_warm();
+}
+
+void rt_code_warm(struct rt_thread_pool *thread_pool)
+{
+    struct rt_thread_pool_job *job = hd_try_calloc(1, sizeof *job);
+    if (!job)
+        return;
+    *job = (struct rt_thread_pool_job){.run = warm, .context = job};
+    if (!rt_thread_pool_entrust(thread_pool, job, 1, false, free))
+        free(job);
+}
+
 /* ---- Get ------------------------------------------------------------------------------- */
 
 static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *bitcode, size_t n)
@@ -233,7 +250,7 @@ static struct rt_cache_key make_key(const struct rt_code_cache *c, const void *b
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     XXH3_128bits_update(&state, c->version, strlen(c->version) + 1);
-    XXH3_128bits_update(&state, rt_orc_identity(), strlen(rt_orc_identity()) + 1);
+    XXH3_128bits_update(&state, rt_llvm_identity(), strlen(rt_llvm_identity()) + 1);
     XXH3_128bits_update(&state, bitcode, n);
     XXH128_hash_t h = XXH3_128bits_digest(&state);
     return (struct rt_cache_key){h.high64, h.low64};

@@ -4,7 +4,7 @@
 #define HEDDLE_RUNTIME_CACHE_CODE_CACHE_H
 
 #include "runtime/cache/code_tiers.h"
-#include "runtime/cpu/orc.h"
+#include "runtime/cpu/llvm.h"
 #include "runtime/exec/thread_pool.h"
 
 struct rt_code_cache;
@@ -30,8 +30,10 @@ void rt_cached_code_release(struct rt_code_cache *c, struct rt_cached_code *code
 void rt_code_cache_drop(struct rt_code_cache *c, struct rt_cached_code *code);
 /* Before the thread pool goes, which finishes what was asked for: where nothing is kept on disk, that is for nobody. */
 void rt_code_cache_quit(struct rt_code_cache *c);
-/* rt_orc_print on a thread of the thread pool. CANCELLED once stop (may be NULL) is set. */
+/* rt_llvm_warm on a thread of the thread pool, which nobody waits for. */
+void rt_code_warm(struct rt_thread_pool *thread_pool);
+/* rt_llvm_print on a thread of the thread pool. CANCELLED once stop (may be NULL) is set. */
 int rt_code_print(struct rt_thread_pool *thread_pool, const struct hd_stop *stop, const void *bitcode, size_t n,
-                  enum rt_orc_text what, char **text, struct hd_err *err);
+                  enum rt_llvm_text what, char **text, struct hd_err *err);
 
 #endif

@@ -234,7 +234,7 @@ static void compile_unit(struct rt_tiers *t, struct rt_code_unit *u)
     struct rt_code_group *g = &t->groups[u->group];
     struct hd_err e;
     hd_err_init(&e);
-    int rc = rt_orc_compile(t->bitcode, t->size, u->roots, u->nroots, g->tier, &t->stop, &u->object, &e);
+    int rc = rt_llvm_compile(t->bitcode, t->size, u->roots, u->nroots, g->tier, &t->stop, &u->object, &e);
     pthread_mutex_lock(&t->lock);
     u->progress = rc == 0 ? RT_UNIT_COMPILED : RT_UNIT_IDLE;
     if (rc == 0)

@@ -5,7 +5,7 @@
 
 enum {
     FIRST_GROUPS = 4,
-    FIRST_WEIGHT = 400, /* instructions worth a thread of their own in the first tier: about 0.5 ms, what reading the
+    FIRST_WEIGHT = 200, /* instructions worth a thread of their own in the first tier: about 0.5 ms, what reading the
                            module once more takes */
     UNIT_WEIGHT = 80    /* and optimised: about 5 ms, of which the fixed cost of a module takes 1 */
 };

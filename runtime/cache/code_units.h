@@ -6,7 +6,8 @@
 #include <time.h>
 
 #include "runtime/cache/code_tiers.h"
-#include "runtime/cpu/orc.h"
+#include "runtime/cpu/link.h"
+#include "runtime/cpu/llvm.h"
 
 enum {
     RT_GROUP_UNITS = 16, /* at most */

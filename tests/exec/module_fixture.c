@@ -9,8 +9,34 @@
 #include <cmocka.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
 
 #include "runtime/cpu/helpers.h"
+
+static struct rt_bytes write_bitcode(LLVMModuleRef m)
+{
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(m);
+    struct rt_bytes out = {malloc(LLVMGetBufferSize(buffer)), LLVMGetBufferSize(buffer)};
+    memcpy(out.p, LLVMGetBufferStart(buffer), out.n);
+    LLVMDisposeMemoryBuffer(buffer);
+    return out;
+}
+
+struct rt_bytes assemble_bitcode(const char *text)
+{
+    LLVMContextRef c = LLVMContextCreate();
+    LLVMModuleRef m;
+    char *problem = NULL;
+    /* takes the buffer */
+    LLVMBool bad =
+        LLVMParseIRInContext(c, LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), "test", 1), &m, &problem);
+    if (bad)
+        fail_msg("%s", problem);
+    struct rt_bytes out = write_bitcode(m);
+    LLVMDisposeModule(m);
+    LLVMContextDispose(c);
+    return out;
+}
 
 /* i32 f<k>(i32 x) { return hdr_in_i32(...) + x * (k + 2); } for k < n; `salt` makes it another. */
 struct rt_bytes make_bitcode(int n, int salt)
@@ -37,10 +63,7 @@ struct rt_bytes make_bitcode(int n, int salt)
         v = LLVMBuildAdd(b, v, LLVMBuildTrunc(b, year, i32, ""), "");
         LLVMBuildRet(b, v);
     }
-    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(m);
-    struct rt_bytes out = {malloc(LLVMGetBufferSize(buffer)), LLVMGetBufferSize(buffer)};
-    memcpy(out.p, LLVMGetBufferStart(buffer), out.n);
-    LLVMDisposeMemoryBuffer(buffer);
+    struct rt_bytes out = write_bitcode(m);
     LLVMDisposeBuilder(b);
     LLVMDisposeModule(m);
     LLVMContextDispose(c);

@@ -8,6 +8,7 @@ enum { MOD_FUNCTIONS = 24 };
 
 /* i32 f<k>(i32 x) for k < n, each worth dividing a module for; `salt` makes it another. */
 struct rt_bytes make_bitcode(int n, int salt);
+struct rt_bytes assemble_bitcode(const char *text); /* of LLVM's text */
 void check_function(void *p, int k, int salt);
 
 /* Each function as the entry of a pipeline. */

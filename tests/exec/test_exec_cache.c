@@ -13,6 +13,7 @@
 #include "runtime/base/fault.h"
 #include "runtime/cache/code_cache.h"
 #include "runtime/cache/disk_cache.h"
+#include "runtime/cpu/link.h"
 #include "tests/exec/module_fixture.h"
 
 static char root[] = "/tmp/heddle-cache-XXXXXX";
@@ -25,7 +26,7 @@ static void module_compiles_and_links(enum rt_tier tier)
     struct rt_code *code;
     struct hd_err err;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, &err), 0);
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, &err), 0);
     assert_int_equal(rt_code_load(&object, 1, &code, &err), 0);
     for (int k = 0; k < 3; k++) {
         char name[16];
@@ -53,7 +54,7 @@ static void bad_bitcode_is_an_error(void **state)
     struct hd_err err;
     (void)state;
     hd_err_init(&err);
-    assert_int_equal(rt_orc_compile(bc.p, bc.n / 2, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), -1);
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n / 2, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), -1);
     assert_int_equal(err.class, HD_ERR_TOOL);
     hd_err_release(&err);
     rt_bytes_release(&bc);
@@ -72,16 +73,121 @@ static void bad_objects_are_an_error(void **state)
     hd_err_release(&err);
 }
 
+static struct rt_code *link_text(const char *text, enum rt_tier tier, struct hd_err *err)
+{
+    struct rt_bytes bc = assemble_bitcode(text), object;
+    struct rt_code *code = NULL;
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n, NULL, 0, tier, NULL, &object, err), 0);
+    rt_code_load(&object, 1, &code, err);
+    rt_bytes_release(&object);
+    rt_bytes_release(&bc);
+    return code;
+}
+
+/* What a linker has to do: distances to constants and data, absolute addresses, entries in a table of offsets, calls within
+ * the object and to what is far. */
+static void every_kind_of_reference_is_linked(enum rt_tier tier)
+{
+    static const char text[] = "@table = private constant [4 x i32] [i32 3, i32 5, i32 7, i32 11]\n"
+                               "@count = internal global i32 100\n"
+                               "@zeroes = internal global [9 x i32] zeroinitializer\n"
+                               "@room = common global i64 0\n"
+                               "@where = internal global [1 x ptr] [ptr @next]\n"
+                               "declare i32 @memcmp(ptr, ptr, i64)\n"
+                               "declare i64 @hdr_extract_date(i32, i32)\n"
+                               "define i32 @next(i32 %i) noinline {\n"
+                               " %p = getelementptr [4 x i32], ptr @table, i32 0, i32 %i\n %v = load i32, ptr %p\n"
+                               " %c = load i32, ptr @count\n %n = add i32 %c, %v\n store i32 %n, ptr @count\n"
+                               " %z = load i32, ptr @zeroes\n %r = add i32 %n, %z\n"
+                               " %y = load i32, ptr @room\n %s = add i32 %r, %y\n ret i32 %s\n}\n"
+                               "define i32 @twice(i32 %i) {\n %a = call i32 @next(i32 %i)\n"
+                               " %b = call i32 @next(i32 %i)\n ret i32 %b\n}\n"
+                               "define i64 @year(i32 %d) {\n"
+                               " %y = call i64 @hdr_extract_date(i32 %d, i32 0)\n ret i64 %y\n}\n"
+                               "define ptr @outside() {\n ret ptr @memcmp\n}\n"
+                               "define ptr @inside() {\n %p = load ptr, ptr @where\n ret ptr %p\n}\n";
+    struct hd_err err;
+    hd_err_init(&err);
+    struct rt_code *code = link_text(text, tier, &err);
+    assert_non_null(code);
+    int32_t (*twice)(int32_t) = (int32_t (*)(int32_t))(uintptr_t)rt_code_find(code, "twice", &err);
+    int64_t (*year)(int32_t) = (int64_t (*)(int32_t))(uintptr_t)rt_code_find(code, "year", &err);
+    void *(*outside)(void) = (void *(*)(void))(uintptr_t)rt_code_find(code, "outside", &err);
+    void *(*inside)(void) = (void *(*)(void))(uintptr_t)rt_code_find(code, "inside", &err);
+    assert_int_equal(twice(1), 110);
+    assert_int_equal(twice(3), 132);
+    assert_int_equal(year(0), 1970);
+    assert_int_equal(((int (*)(const void *, const void *, size_t))(uintptr_t)outside())("abc", "abc", 3), 0);
+    assert_ptr_equal(inside(), rt_code_find(code, "next", &err));
+    rt_code_free(code);
+    hd_err_release(&err);
+}
+
+static void references_are_linked(void **state)
+{
+    (void)state;
+    every_kind_of_reference_is_linked(RT_TIER_FIRST);
+    every_kind_of_reference_is_linked(RT_TIER_OPTIMISED);
+}
+
+static void a_missing_function_is_named(void **state)
+{
+    struct hd_err err;
+    (void)state;
+    hd_err_init(&err);
+    assert_null(link_text("declare void @nobody()\ndefine void @f() {\n call void @nobody()\n ret void\n}\n",
+                          RT_TIER_FIRST, &err));
+    assert_int_equal(err.class, HD_ERR_TOOL);
+    assert_non_null(strstr(err.message, "nobody"));
+    hd_err_release(&err);
+}
+
+/* Of a size of its own, so that reading beyond its end is noticed. It may link all the same, and is not run then. */
+static void link_damaged(const struct rt_bytes *object, size_t n, size_t at, unsigned char value)
+{
+    struct rt_bytes copy = {malloc(n + !n), n};
+    struct rt_code *code = NULL;
+    struct hd_err err;
+    hd_err_init(&err);
+    memcpy(copy.p, object->p, n);
+    if (at < n)
+        copy.p[at] = value;
+    int rc = rt_code_load(&copy, 1, &code, &err);
+    assert_true(rc == 0 ? code != NULL : code == NULL && err.class != HD_ERR_NONE);
+    assert_true(rc != 0 || n == object->n || at < n);
+    rt_code_free(code);
+    hd_err_release(&err);
+    rt_bytes_release(&copy);
+}
+
+static void damaged_objects_do_no_harm(void **state)
+{
+    struct rt_bytes bc = make_bitcode(2, 1), object;
+    struct hd_err err;
+    (void)state;
+    hd_err_init(&err);
+    assert_int_equal(rt_llvm_compile(bc.p, bc.n, NULL, 0, RT_TIER_FIRST, NULL, &object, &err), 0);
+    for (size_t n = 0; n < object.n; n++)
+        link_damaged(&object, n, n, 0);
+    for (size_t at = 0; at < object.n; at++) {
+        link_damaged(&object, object.n, at, 0xff);
+        link_damaged(&object, object.n, at, 0);
+        link_damaged(&object, object.n, at, (unsigned char)(object.p[at] ^ 1));
+    }
+    rt_bytes_release(&object);
+    rt_bytes_release(&bc);
+}
+
 static void stages_print(void **state)
 {
     static const char *const signs[] = {"define", "define", ".globl"};
     struct rt_bytes bc = make_bitcode(2, 1);
     (void)state;
-    for (int what = RT_ORC_IR; what <= RT_ORC_ASM; what++) {
+    for (int what = RT_LLVM_IR; what <= RT_LLVM_ASM; what++) {
         char *text;
         struct hd_err err;
         hd_err_init(&err);
-        assert_int_equal(rt_orc_print(bc.p, bc.n, (enum rt_orc_text)what, &text, &err), 0);
+        assert_int_equal(rt_llvm_print(bc.p, bc.n, (enum rt_llvm_text)what, &text, &err), 0);
         assert_non_null(strstr(text, signs[what]));
         free(text);
     }
@@ -478,6 +584,9 @@ int main(void)
         cmocka_unit_test(modules_compile_and_link),
         cmocka_unit_test(bad_bitcode_is_an_error),
         cmocka_unit_test(bad_objects_are_an_error),
+        cmocka_unit_test(damaged_objects_do_no_harm),
+        cmocka_unit_test(references_are_linked),
+        cmocka_unit_test(a_missing_function_is_named),
         cmocka_unit_test(stages_print),
         cmocka_unit_test(entries_come_back),
         cmocka_unit_test(damaged_entries_are_ignored),
