@@ -349,7 +349,20 @@ static int read_key_range(const struct fe_json *v, const struct fe_table *t, str
         return fe_json_fail(v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"", c->name);
     if (x->kind == FE_INDEX_POSITIONAL && (range != t->rows || !c->facts.sorted))
         return fe_json_fail(v, "a positional index needs a sorted column without gaps");
+    if (x->kind == FE_INDEX_BITMAP && !c->facts.sorted)
+        return fe_json_fail(v, "a bitmap needs a sorted column");
     return 0;
+}
+
+/* By its name; false: there is none of that name. */
+static bool find_kind(const char *name, enum fe_index_kind *kind)
+{
+    for (int k = FE_INDEX_POSITIONAL; k <= FE_INDEX_ARRAY; k++)
+        if (strcmp(name, fe_index_kind_name(k)) == 0) {
+            *kind = k;
+            return true;
+        }
+    return false;
 }
 
 static int read_key_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
@@ -358,7 +371,7 @@ static int read_key_index(const struct fe_json *v, const struct fe_table *t, str
     struct fe_json m;
     const char *s;
     *file = -1;
-    HD_TRY(fe_json_object(v, "column", "kind", "min", "range", "rows", NULL));
+    HD_TRY(fe_json_object(v, "column", "kind", "min", "range", "words", "rows", NULL));
     HD_TRY(fe_json_need(v, "column", &m));
     HD_TRY(fe_json_string(&m, &s));
     x->column = fe_table_find_column(t, s);
@@ -366,14 +379,14 @@ static int read_key_index(const struct fe_json *v, const struct fe_table *t, str
         return fe_json_fail(&m, "table \"%.60s\" has no column \"%.60s\"", t->name, s);
     HD_TRY(fe_json_need(v, "kind", &m));
     HD_TRY(fe_json_string(&m, &s));
-    bool array = strcmp(s, "array") == 0;
-    if (!array && strcmp(s, "positional") != 0)
-        return fe_json_expected(&m, "one of positional, array");
-    x->kind = array ? FE_INDEX_ARRAY : FE_INDEX_POSITIONAL;
+    if (!find_kind(s, &x->kind))
+        return fe_json_expected(&m, "one of positional, bitmap, array");
     HD_TRY(read_key_range(v, t, x));
-    if (array && t->rows >= UINT32_MAX)
-        return fe_json_fail(v, "an array index holds 32-bit row numbers");
-    return array ? read_file(v, "rows", l, 4 * (int64_t)x->range, file) : 0;
+    if (x->kind == FE_INDEX_POSITIONAL)
+        return 0;
+    if (t->rows >= UINT32_MAX)
+        return fe_json_fail(v, "a key index holds 32-bit row numbers");
+    return read_file(v, x->kind == FE_INDEX_BITMAP ? "words" : "rows", l, (int64_t)fe_key_index_bytes(x), file);
 }
 
 static int read_key_indexes(const struct fe_json *table, struct fe_table *t, struct file_list *l, int **files)

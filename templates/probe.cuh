@@ -57,11 +57,23 @@ template <class K> HDD_DEVICE i32 hdd_probe_position(i64 min, u64 range, K key)
     return !hdd_is_null(key) && i < range ? (i32)i : -1;
 }
 
+// BITMAP: the low half of words[(key - min) / 32] has a bit for each of 32 values that a row has, the high half is the number of rows
+// with smaller values. A range of values may be larger than any number of rows.
+template <class K> HDD_DEVICE i32 hdd_probe_ranks(const u64 *words, i64 min, u64 range, K key)
+{
+    const u64 i = hdd_index(key) - (u64)min;
+    if (hdd_is_null(key) || i >= range)
+        return -1;
+    const u64 word = hdd_load_const(words + (u32)(i / 32));
+    const u32 bit = 1u << (u32)i % 32;
+    return (u32)word & bit ? (i32)((u32)(word >> 32) + hdd_popc((u32)word & (bit - 1))) : -1;
+}
+
 // ARRAY: rows[key - min] is the row plus one.
 template <class K> HDD_DEVICE i32 hdd_probe_array(const u32 *rows, i64 min, u64 range, K key)
 {
-    const i32 i = hdd_probe_position(min, range, key);
-    return i < 0 ? -1 : (i32)hdd_load_const(rows + (u32)i) - 1;
+    const u64 i = hdd_index(key) - (u64)min;
+    return !hdd_is_null(key) && i < range ? (i32)hdd_load_const(rows + i) - 1 : -1;
 }
 
 // HASH: the slot of the key that hashes to h and is `same`, a function of a row number; 0: none.

@@ -122,6 +122,7 @@ static uint64_t row_begin(const struct rt_arg *a, uint64_t row)
     case RT_ARG_COL_TEXT_BASE:
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_DICT_BYTES:
+    case RT_ARG_KEYIDX_WORDS:
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_FK_CHILD_ROWS: return 0;
 #define T_ARG_MEMORY(...)

@@ -285,6 +285,22 @@ static bool rows_fit(const void *p, int64_t from, int64_t to, int64_t end)
     return within(p, 4, from, to - from, &r);
 }
 
+/* Each rank is the number of bits before its word; there are as many as rows, and none behind the last value. */
+static bool ranks_fit(struct rt_part *x, const uint64_t *words, int64_t from, int64_t to)
+{
+    const struct fe_key_index *k = &x->table->keyidx[x->number];
+    uint64_t wrong = 0, rank = (uint64_t)x->count;
+    for (int64_t i = from; i < to; i++) {
+        wrong |= words[i] >> 32 ^ rank;
+        rank += (uint64_t)__builtin_popcount((uint32_t)words[i]);
+    }
+    x->count = (int64_t)rank;
+    if (wrong || (uint64_t)to < fe_rank_words(k->range))
+        return !wrong;
+    const uint64_t used = k->range % FE_RANK_VALUES;
+    return x->count == x->table->rows && (!used || (uint32_t)words[to - 1] >> used == 0);
+}
+
 static const struct fe_table_column *column_of(const struct rt_part *x)
 {
     return &x->table->cols[x->number];
@@ -319,6 +335,8 @@ const char *rt_part_check(struct rt_part *x, const void *p, uint64_t from, uint6
         return "dictionary not ascending or outside its bytes";
     case RT_PART_KEY:
         return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows + 1) ? NULL : "row numbers outside the table";
+    case RT_PART_RANKS:
+        return ranks_fit(x, p, (int64_t)from / 8, (int64_t)to / 8) ? NULL : "ranks are not those of the bits";
     case RT_PART_OFFSETS:
         return offsets_fit(x, p, (int64_t)from / 8, (int64_t)to / 8)
                    ? NULL
