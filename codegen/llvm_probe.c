@@ -156,19 +156,20 @@ static const struct cg_val *keys_of(struct cg_fn *f, const struct pl_step *s, LL
     return keys;
 }
 
-/* offsets[i] .. offsets[i + 1] */
-static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
+/* offsets[i] .. offsets[i + 1], of so many bytes each */
+static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i, int width)
 {
-    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_offsets), i);
-    LLVMValueRef begin = l_load_const(f, f->m->i64, at, 8);
-    return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
+    LLVMTypeRef type = width == 4 ? f->m->i32 : f->m->i64;
+    LLVMValueRef at = l_index(f, type, cg_arg_ptr(f, s->a_offsets), i);
+    LLVMValueRef begin = l_load_const(f, type, at, width), end = l_load_const(f, type, l_at(f, at, width), width);
+    return (struct cg_range){l_zext(f, begin, f->m->i64), l_zext(f, end, f->m->i64)};
 }
 
 static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     if (s->row_nullable)
         l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
-    return offsets_range(f, s, cg_row_index(f, s->row_slot));
+    return offsets_range(f, s, cg_row_index(f, s->row_slot), s->table->fks[s->index].offset_width);
 }
 
 /* The value that is looked for, as it is stored. */
@@ -254,7 +255,7 @@ static struct cg_range csr_range(struct cg_fn *f, const struct pl_step *s, LLVMB
 {
     LLVMValueRef i = key_value(f, s, miss);
     need_in_range(f, s, i, miss);
-    return offsets_range(f, s, i);
+    return offsets_range(f, s, i, (int)sizeof(uint64_t));
 }
 
 static struct cg_range column_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)

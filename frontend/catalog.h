@@ -119,12 +119,25 @@ struct fe_foreign_key {
     const int *columns; /* of the child table */
     const struct fe_table *parent;
     const int *parent_columns;
-    const uint64_t *offsets; /* parent rows + 1, or NULL: no index */
+    int offset_width; /* bytes: 4, or of databases of older versions 8 */
+    const void *offsets; /* parent rows + 1, or NULL: no index */
     const uint32_t *child_rows;
     int64_t max_children;
     int nlong; /* long parents, by ascending rows; 0: there are none, or they are not known */
     const struct fe_long_parent *longs;
 };
+
+/* Of offsets at p. */
+static inline uint64_t fe_offset_at(const void *p, int width, int64_t i)
+{
+    return width == 4 ? ((const uint32_t *)p)[i] : ((const uint64_t *)p)[i];
+}
+
+/* Where the children of a parent row begin, and where those of all end. */
+static inline uint64_t fe_fk_offset(const struct fe_foreign_key *f, int64_t row)
+{
+    return fe_offset_at(f->offsets, f->offset_width, row);
+}
 
 /* A table is in one piece, or it has segments: tables in one piece of the same name and columns, whose rows are one behind
  * the other. Then its own columns have no addresses, and its facts are what those of the segments come to; keys that refer
@@ -153,6 +166,11 @@ struct fe_table {
     struct fe_foreign_key *fks;
     void *store; /* the runtime's handle for first-use checksum verification; opaque here */
 };
+
+static inline uint64_t fe_fk_offset_bytes(const struct fe_foreign_key *f)
+{
+    return ((uint64_t)f->parent->rows + 1) * (uint64_t)f->offset_width;
+}
 
 /* A part of a table's data that is verified as a whole. */
 struct fe_table_part {

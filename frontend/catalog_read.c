@@ -432,7 +432,7 @@ static int read_long_parents(const struct fe_json *v, const struct fe_table *t, 
     return 0;
 }
 
-/* "index": {"offsets": file, "child_rows": file?} */
+/* "index": {"offset_width": 4, "offsets": file, "child_rows": file?}; without a width they are 8 bytes each */
 static int read_fk_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
                          struct fe_foreign_key *f, struct fe_fk_files *files)
 {
@@ -442,12 +442,17 @@ static int read_fk_index(const struct fe_json *v, const struct fe_table *t, stru
     HD_TRY(read_long_parents(v, t, f));
     if (!fe_json_get(v, "index", &x))
         return 0;
-    HD_TRY(fe_json_object(&x, "offsets", "child_rows", NULL));
+    HD_TRY(fe_json_object(&x, "offset_width", "offsets", "child_rows", NULL));
     if (f->n_columns != 1)
         return fe_json_fail(&x, "a key of %d columns has no index", f->n_columns);
     if (f->parent->nsegments)
         return fe_json_fail(&x, "a key to a table of segments that is cut otherwise has no index");
-    HD_TRY(read_file(&x, "offsets", l, 8 * (f->parent->rows + 1), &files->offsets));
+    int64_t width = 8;
+    HD_TRY(fe_json_opt_int(&x, "offset_width", 4, 8, &width));
+    if (width != 4 && width != 8)
+        return fe_json_fail(&x, "offsets have 4 or 8 bytes, not %d", (int)width);
+    f->offset_width = (int)width;
+    HD_TRY(read_file(&x, "offsets", l, width * (f->parent->rows + 1), &files->offsets));
     if (!fe_json_get(&x, "child_rows", &m))
         return 0;
     HD_TRY(read_file(&x, "child_rows", l, -1, &files->child_rows));

@@ -150,8 +150,8 @@ static void put_foreign_key(struct writer *w, const struct fe_table *t, const st
     if (f->nlong)
         hd_strbuf_addc(&w->b, ']');
     if (files && files->offsets >= 0) {
-        hd_strbuf_adds(&w->b, ", \"index\": {");
-        put_file(w, "", "offsets", files->offsets);
+        hd_strbuf_addf(&w->b, ", \"index\": {\"offset_width\": %d", f->offset_width);
+        put_file(w, ",", "offsets", files->offsets);
         put_file(w, ",", "child_rows", files->child_rows);
         hd_strbuf_addc(&w->b, '}');
     }

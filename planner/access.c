@@ -184,7 +184,7 @@ static void add_present(struct accesses *a, const struct pl_step *s, int counter
 static void add_fk(struct accesses *a, const struct pl_step *s, int counter)
 {
     const struct fe_foreign_key *fk = &s->table->fks[s->index];
-    add_at(a, s->row_slot, counter, (double)fk->parent->rows + 1, OFFSET);
+    add_at(a, s->row_slot, counter, (double)fk->parent->rows + 1, fk->offset_width);
     if (s->a_child_rows < 0) /* children are neighbours in their table, too */
         return;
     struct rt_access *x = add(a, RT_ACCESS_LOOKUP, counter + 1, (double)s->table->rows, ROW_NUMBER);

@@ -128,10 +128,10 @@ template <class Before, class Same> HDD_DEVICE i32 hdd_probe_sorted(u64 rows, Be
     return row < rows && same(row) ? (i32)row : -1;
 }
 
-// Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1].
-HDD_DEVICE hdd_range hdd_offsets(const u64 *offsets, u64 i)
+// Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1], of 64 or 32 bits each.
+template <class O> HDD_DEVICE hdd_range hdd_offsets(const O *offsets, u64 i)
 {
-    const u64 begin = offsets[i];
+    const O begin = offsets[i];
     return hdd_range{(u32)begin, (u32)(offsets[i + 1] - begin)};
 }
 
@@ -141,7 +141,7 @@ template <class I> HDD_DEVICE hdd_range hdd_expand_csr(const u64 *offsets, u64 r
     return i < range ? hdd_offsets(offsets, i) : hdd_no_range();
 }
 
-HDD_DEVICE hdd_range hdd_expand_parent(const u64 *offsets, i32 parent)
+template <class O> HDD_DEVICE hdd_range hdd_expand_parent(const O *offsets, i32 parent)
 {
     return parent < 0 ? hdd_no_range() : hdd_offsets(offsets, (u64)parent);
 }
@@ -156,8 +156,8 @@ template <u32 Piece, u32 Stride> HDD_DEVICE hdd_range hdd_piece_of(hdd_range all
 }
 
 // The child of a parent that has the value base + wanted; children have ascending values, no two alike.
-template <class Stored, class K>
-HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *data, i64 base, K key)
+template <class O, class Stored, class K>
+HDD_DEVICE i32 hdd_probe_child(const O *offsets, i32 parent, const Stored *data, i64 base, K key)
 {
     const hdd_range r = hdd_expand_parent(offsets, parent);
     if (hdd_is_null(key) || r.n == 0)

@@ -483,13 +483,12 @@ static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_
         return 0;
     snprintf(part, sizeof part, "fk%d_offsets", k);
     file_name(name, s, t, x->columns[0], part);
-    HD_TRY(write_index(s, name, x->offsets, ((uint64_t)x->parent->rows + 1) * 8, &files->offsets,
-                       (const void **)&x->offsets, err));
+    HD_TRY(write_index(s, name, x->offsets, fe_fk_offset_bytes(x), &files->offsets, &x->offsets, err));
     if (!x->child_rows)
         return 0;
     snprintf(part, sizeof part, "fk%d_rows", k);
     file_name(name, s, t, x->columns[0], part);
-    return write_index(s, name, x->child_rows, x->offsets[x->parent->rows] * 4, &files->child_rows,
+    return write_index(s, name, x->child_rows, fe_fk_offset(x, x->parent->rows) * 4, &files->child_rows,
                        (const void **)&x->child_rows, err);
 }
 

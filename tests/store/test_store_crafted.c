@@ -358,6 +358,21 @@ static void replace_text(char *text, const char *from, const char *to)
     memcpy(at, to, strlen(to));
 }
 
+/* Offsets of children had 64 bits each. */
+static void widen_offsets(struct fx_dir *d, char *catalog, const char *file)
+{
+    char *text;
+    size_t n;
+    assert_true(craft_read(d->db, file, &text, &n));
+    uint64_t *wide = malloc(2 * n);
+    for (size_t i = 0; i < n / sizeof(uint32_t); i++)
+        wide[i] = ((const uint32_t *)text)[i];
+    assert_true(craft_write(d->db, file, (const char *)wide, 2 * n));
+    replace_text(catalog, "\"offset_width\": 4,", "");
+    free(wide);
+    free(text);
+}
+
 /* Versions before bitmaps made arrays for sorted keys, too: such a database has the same rows, and is sound. */
 static void arrays_of_older_versions_serve(void **state)
 {
@@ -373,6 +388,8 @@ static void arrays_of_older_versions_serve(void **state)
     assert_true(craft_read(d->db, "catalog.json", &catalog, &n));
     replace_text(catalog, "\"kind\": \"bitmap\"", "\"kind\": \"array\"");
     replace_text(catalog, "\"words\": {", "\"rows\": {");
+    widen_offsets(d, catalog, "c.f.fk0_offsets");
+    widen_offsets(d, catalog, "c.g.fk1_offsets");
     assert_true(craft_write(d->db, "catalog.json", catalog, strlen(catalog)) &&
                 craft_write(d->db, "o.q.key", (const char *)rows, sizeof rows) && craft_seal(d->db));
     free(catalog);

@@ -25,7 +25,7 @@ static const struct fe_dict names = {4, name_offsets, "bluegoldgreensilver"}, ta
 /* ---- columns ------------------------------------------------------------------------------------- */
 
 static const uint8_t validity[1];
-static const uint64_t offsets[1];
+static const uint32_t offsets[1];
 static const uint32_t rows[1];
 static const uint64_t words[1];
 
@@ -97,9 +97,9 @@ static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, N
                            child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, NULL, rows}},
                            orphan_keys[] = {{FE_INDEX_BITMAP, 0, 100000, 199999, words, NULL}};
 static struct fe_table parent, child, orphan, tiny, many, edge;
-static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20, 0, NULL},
-                                            {1, oid_column, &parent, first_column, offsets, rows, 5000, 0, NULL}};
-static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20, 0, NULL}};
+static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, 4, offsets, NULL, 20, 0, NULL},
+                                            {1, oid_column, &parent, first_column, 4, offsets, rows, 5000, 0, NULL}};
+static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, 4, offsets, NULL, 20, 0, NULL}};
 static struct fe_table *tables[] = {&parent, &child, &orphan, &tiny, &many, &edge};
 static const struct fe_catalog catalog = {6, tables};
 
