@@ -67,10 +67,10 @@ static const char *type_of_object(struct cu_unit *u, const struct rt_arg *a)
     case RT_OBJECT_COLUMN: return is_address(a) ? cu_stored_type(u, &a->table->cols[a->column]) : cu_type(a->phys);
     case RT_OBJECT_STATE: return cu_row(u, a->state);
     case RT_OBJECT_FIELD: return cu_row_type(u->spec->states[a->state].fields[a->index].phys);
+    case RT_OBJECT_FK: return a->table->fks[a->index].offset_width == 4 ? "u32" : "u64";
     case RT_OBJECT_LIKE:
     case RT_OBJECT_DICT:
     case RT_OBJECT_KEYIDX:
-    case RT_OBJECT_FK:
     case RT_OBJECT_SOURCE: break;
     }
     HD_BUG("argument kind %d has no type", (int)a->kind);

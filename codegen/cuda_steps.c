@@ -212,10 +212,18 @@ static const char *found_row(struct cu_unit *u, const struct pl_step *s, int num
     if (s->kind == PL_STEP_PROBE_COLUMN)
         return searched_column(u, s, number, "hdd_probe_column");
     const char *min = cu_arg(u, s->a_min), *range = cu_arg(u, s->a_range);
-    if (s->table->keyidx[s->index].kind == FE_INDEX_ARRAY)
+    switch (s->table->keyidx[s->index].kind) {
+    case FE_INDEX_POSITIONAL:
+        return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range, cu_expr(u, s->expr));
+    case FE_INDEX_BITMAP:
+        return hd_asprintf(u->arena, "hdd_probe_ranks(%s, %s, %s, %s)", cu_arg(u, s->a_bits), min, range,
+                           cu_expr(u, s->expr));
+    case FE_INDEX_ARRAY:
         return hd_asprintf(u->arena, "hdd_probe_array(%s, %s, %s, %s)", cu_arg(u, s->a_rows), min, range,
                            cu_expr(u, s->expr));
-    return hd_asprintf(u->arena, "hdd_probe_position(%s, %s, %s)", min, range, cu_expr(u, s->expr));
+    case FE_INDEX_NONE: break;
+    }
+    HD_BUG("no key index");
 }
 
 static const char *is_there(struct cu_unit *u, const struct pl_step *s, int number)

@@ -31,17 +31,39 @@ static struct cg_val row_val(struct cg_fn *f, LLVMValueRef wide)
     return (struct cg_val){.v = l_trunc(f, wide, f->m->i32), .wide = wide};
 }
 
+/* The bit of the value, the rows before its word, and the bits below it. */
+static struct cg_val row_by_rank(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i, LLVMBasicBlockRef miss)
+{
+    const LLVMValueRef one = l_i64(f, 1);
+    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_bits), l_lshr(f, i, l_i64(f, 5)));
+    LLVMValueRef word = l_load_const(f, f->m->i64, at, 8);
+    LLVMValueRef bit = l_shl(f, one, l_and(f, i, l_i64(f, FE_RANK_VALUES - 1)));
+    l_need(f, l_ne(f, l_and(f, word, bit), l_i64(f, 0)), miss, "found");
+    LLVMValueRef below = l_and(f, word, l_sub(f, bit, one));
+    LLVMValueRef n = cg_intrinsic(f, "llvm.ctpop", f->m->i64, &below, 1);
+    return row_val(f, l_add(f, l_lshr(f, word, l_i64(f, 32)), n));
+}
+
+static struct cg_val row_of_entry(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i, LLVMBasicBlockRef miss)
+{
+    LLVMValueRef at = l_index(f, f->m->i32, cg_arg_ptr(f, s->a_rows), i);
+    LLVMValueRef row1 = l_load_const(f, f->m->i32, at, 4);
+    l_need(f, l_ne(f, row1, l_i32(f, 0)), miss, "found");
+    return (struct cg_val){.v = l_sub(f, row1, l_i32(f, 1))};
+}
+
 static struct cg_val find_key(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     LLVMValueRef v = key_value(f, s, miss);
     LLVMValueRef i = l_sub(f, v, cg_arg_int(f, s->a_min, RT_I64));
     need_in_range(f, s, i, miss);
-    if (s->table->keyidx[s->index].kind != FE_INDEX_ARRAY)
-        return row_val(f, i);
-    LLVMValueRef at = l_index(f, f->m->i32, cg_arg_ptr(f, s->a_rows), i);
-    LLVMValueRef row1 = l_load_const(f, f->m->i32, at, 4);
-    l_need(f, l_ne(f, row1, l_i32(f, 0)), miss, "found");
-    return (struct cg_val){.v = l_sub(f, row1, l_i32(f, 1))};
+    switch (s->table->keyidx[s->index].kind) {
+    case FE_INDEX_POSITIONAL: return row_val(f, i);
+    case FE_INDEX_BITMAP: return row_by_rank(f, s, i, miss);
+    case FE_INDEX_ARRAY: return row_of_entry(f, s, i, miss);
+    case FE_INDEX_NONE: break;
+    }
+    HD_BUG("no key index");
 }
 
 /* BITMAP and DIRECT */
@@ -134,19 +156,20 @@ static const struct cg_val *keys_of(struct cg_fn *f, const struct pl_step *s, LL
     return keys;
 }
 
-/* offsets[i] .. offsets[i + 1] */
-static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i)
+/* offsets[i] .. offsets[i + 1], of so many bytes each */
+static struct cg_range offsets_range(struct cg_fn *f, const struct pl_step *s, LLVMValueRef i, int width)
 {
-    LLVMValueRef at = l_index(f, f->m->i64, cg_arg_ptr(f, s->a_offsets), i);
-    LLVMValueRef begin = l_load_const(f, f->m->i64, at, 8);
-    return (struct cg_range){begin, l_load_const(f, f->m->i64, l_at(f, at, 8), 8)};
+    LLVMTypeRef type = width == 4 ? f->m->i32 : f->m->i64;
+    LLVMValueRef at = l_index(f, type, cg_arg_ptr(f, s->a_offsets), i);
+    LLVMValueRef begin = l_load_const(f, type, at, width), end = l_load_const(f, type, l_at(f, at, width), width);
+    return (struct cg_range){l_zext(f, begin, f->m->i64), l_zext(f, end, f->m->i64)};
 }
 
 static struct cg_range fk_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)
 {
     if (s->row_nullable)
         l_need(f, l_not(f, cg_row_is_null(f, s->row_slot)), miss, "parent");
-    return offsets_range(f, s, cg_row_index(f, s->row_slot));
+    return offsets_range(f, s, cg_row_index(f, s->row_slot), s->table->fks[s->index].offset_width);
 }
 
 /* The value that is looked for, as it is stored. */
@@ -232,7 +255,7 @@ static struct cg_range csr_range(struct cg_fn *f, const struct pl_step *s, LLVMB
 {
     LLVMValueRef i = key_value(f, s, miss);
     need_in_range(f, s, i, miss);
-    return offsets_range(f, s, i);
+    return offsets_range(f, s, i, (int)sizeof(uint64_t));
 }
 
 static struct cg_range column_range(struct cg_fn *f, const struct pl_step *s, LLVMBasicBlockRef miss)

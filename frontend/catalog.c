@@ -18,6 +18,15 @@ int fe_table_find_column(const struct fe_table *t, const char *name)
     return -1;
 }
 
+const char *fe_index_kind_name(enum fe_index_kind k)
+{
+    static const char *const names[] = {[FE_INDEX_NONE] = "none",
+                                        [FE_INDEX_POSITIONAL] = "positional",
+                                        [FE_INDEX_BITMAP] = "bitmap",
+                                        [FE_INDEX_ARRAY] = "array"};
+    return names[k];
+}
+
 static int compare(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t n = HD_MIN(na, nb);

@@ -90,15 +90,18 @@ struct fe_table_column {
 };
 
 /* Prebuilt lookup from the values of a unique column to row ids of this table.
- * POSITIONAL: row = value - min (sorted, no gaps). ARRAY: rows[value - min] = row + 1, 0 is
- * none. */
-enum fe_index_kind { FE_INDEX_NONE, FE_INDEX_POSITIONAL, FE_INDEX_ARRAY };
+ * POSITIONAL: row = value - min (sorted, no gaps). BITMAP (sorted, with gaps): a word stands for FE_RANK_VALUES
+ * values; its low half has a bit for each that a row has, its high half the rank of the first of them, which is the number of rows
+ * with smaller values; the row of a value is that and the bits below its own. ARRAY: rows[value - min] = row + 1, 0 is none. */
+enum fe_index_kind { FE_INDEX_NONE, FE_INDEX_POSITIONAL, FE_INDEX_BITMAP, FE_INDEX_ARRAY };
+enum { FE_RANK_VALUES = 32 };
 struct fe_key_index {
     enum fe_index_kind kind;
     int column;
     hd_i128 min;
     uint64_t range; /* max - min + 1 */
-    const uint32_t *rows;
+    const uint64_t *words; /* BITMAP */
+    const uint32_t *rows; /* ARRAY */
 };
 
 /* A declared single-column foreign key child.column -> parent.key, with its CSR index: the
@@ -116,12 +119,25 @@ struct fe_foreign_key {
     const int *columns; /* of the child table */
     const struct fe_table *parent;
     const int *parent_columns;
-    const uint64_t *offsets; /* parent rows + 1, or NULL: no index */
+    int offset_width; /* bytes: 4, or of databases of older versions 8 */
+    const void *offsets; /* parent rows + 1, or NULL: no index */
     const uint32_t *child_rows;
     int64_t max_children;
     int nlong; /* long parents, by ascending rows; 0: there are none, or they are not known */
     const struct fe_long_parent *longs;
 };
+
+/* Of offsets at p. */
+static inline uint64_t fe_offset_at(const void *p, int width, int64_t i)
+{
+    return width == 4 ? ((const uint32_t *)p)[i] : ((const uint64_t *)p)[i];
+}
+
+/* Where the children of a parent row begin, and where those of all end. */
+static inline uint64_t fe_fk_offset(const struct fe_foreign_key *f, int64_t row)
+{
+    return fe_offset_at(f->offsets, f->offset_width, row);
+}
 
 /* A table is in one piece, or it has segments: tables in one piece of the same name and columns, whose rows are one behind
  * the other. Then its own columns have no addresses, and its facts are what those of the segments come to; keys that refer
@@ -151,6 +167,11 @@ struct fe_table {
     void *store; /* the runtime's handle for first-use checksum verification; opaque here */
 };
 
+static inline uint64_t fe_fk_offset_bytes(const struct fe_foreign_key *f)
+{
+    return ((uint64_t)f->parent->rows + 1) * (uint64_t)f->offset_width;
+}
+
 /* A part of a table's data that is verified as a whole. */
 struct fe_table_part {
     const struct fe_table *table;
@@ -169,6 +190,45 @@ struct fe_catalog {
     int ntables;
     struct fe_table **tables;
 };
+
+/* As in a catalog and in plans. */
+const char *fe_index_kind_name(enum fe_index_kind k);
+
+static inline uint64_t fe_rank_words(uint64_t range)
+{
+    return (range + FE_RANK_VALUES - 1) / FE_RANK_VALUES;
+}
+
+/* Of what a key index reads; a positional one reads nothing. */
+static inline uint64_t fe_key_index_bytes(const struct fe_key_index *x)
+{
+    return x->kind == FE_INDEX_BITMAP  ? fe_rank_words(x->range) * sizeof *x->words
+           : x->kind == FE_INDEX_ARRAY ? x->range * sizeof *x->rows
+                                       : 0;
+}
+
+static inline const void *fe_key_index_data(const struct fe_key_index *x)
+{
+    return x->kind == FE_INDEX_BITMAP ? (const void *)x->words : x->rows;
+}
+
+/* at: there, or NULL */
+static inline void fe_key_index_place(struct fe_key_index *x, const void *at)
+{
+    x->words = x->kind == FE_INDEX_BITMAP ? (const uint64_t *)at : NULL;
+    x->rows = x->kind == FE_INDEX_ARRAY ? (const uint32_t *)at : NULL;
+}
+
+/* The row of value min + at, at < range; -1: no row has it. */
+static inline int64_t fe_key_index_row(const struct fe_key_index *x, uint64_t at)
+{
+    if (x->kind == FE_INDEX_POSITIONAL)
+        return (int64_t)at;
+    if (x->kind == FE_INDEX_ARRAY)
+        return (int64_t)x->rows[at] - 1;
+    const uint64_t word = x->words[at / FE_RANK_VALUES], bit = (uint64_t)1 << at % FE_RANK_VALUES;
+    return word & bit ? (int64_t)(word >> 32) + __builtin_popcountll(word & (bit - 1)) : -1;
+}
 
 /* Bytes of `data` of so many rows. */
 static inline uint64_t fe_column_bytes(const struct fe_table_column *c, int64_t rows)

@@ -349,7 +349,20 @@ static int read_key_range(const struct fe_json *v, const struct fe_table *t, str
         return fe_json_fail(v, "\"min\" and \"range\" differ from the facts of column \"%.60s\"", c->name);
     if (x->kind == FE_INDEX_POSITIONAL && (range != t->rows || !c->facts.sorted))
         return fe_json_fail(v, "a positional index needs a sorted column without gaps");
+    if (x->kind == FE_INDEX_BITMAP && !c->facts.sorted)
+        return fe_json_fail(v, "a bitmap needs a sorted column");
     return 0;
+}
+
+/* By its name; false: there is none of that name. */
+static bool find_kind(const char *name, enum fe_index_kind *kind)
+{
+    for (int k = FE_INDEX_POSITIONAL; k <= FE_INDEX_ARRAY; k++)
+        if (strcmp(name, fe_index_kind_name(k)) == 0) {
+            *kind = k;
+            return true;
+        }
+    return false;
 }
 
 static int read_key_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
@@ -358,7 +371,7 @@ static int read_key_index(const struct fe_json *v, const struct fe_table *t, str
     struct fe_json m;
     const char *s;
     *file = -1;
-    HD_TRY(fe_json_object(v, "column", "kind", "min", "range", "rows", NULL));
+    HD_TRY(fe_json_object(v, "column", "kind", "min", "range", "words", "rows", NULL));
     HD_TRY(fe_json_need(v, "column", &m));
     HD_TRY(fe_json_string(&m, &s));
     x->column = fe_table_find_column(t, s);
@@ -366,14 +379,14 @@ static int read_key_index(const struct fe_json *v, const struct fe_table *t, str
         return fe_json_fail(&m, "table \"%.60s\" has no column \"%.60s\"", t->name, s);
     HD_TRY(fe_json_need(v, "kind", &m));
     HD_TRY(fe_json_string(&m, &s));
-    bool array = strcmp(s, "array") == 0;
-    if (!array && strcmp(s, "positional") != 0)
-        return fe_json_expected(&m, "one of positional, array");
-    x->kind = array ? FE_INDEX_ARRAY : FE_INDEX_POSITIONAL;
+    if (!find_kind(s, &x->kind))
+        return fe_json_expected(&m, "one of positional, bitmap, array");
     HD_TRY(read_key_range(v, t, x));
-    if (array && t->rows >= UINT32_MAX)
-        return fe_json_fail(v, "an array index holds 32-bit row numbers");
-    return array ? read_file(v, "rows", l, 4 * (int64_t)x->range, file) : 0;
+    if (x->kind == FE_INDEX_POSITIONAL)
+        return 0;
+    if (t->rows >= UINT32_MAX)
+        return fe_json_fail(v, "a key index holds 32-bit row numbers");
+    return read_file(v, x->kind == FE_INDEX_BITMAP ? "words" : "rows", l, (int64_t)fe_key_index_bytes(x), file);
 }
 
 static int read_key_indexes(const struct fe_json *table, struct fe_table *t, struct file_list *l, int **files)
@@ -419,7 +432,7 @@ static int read_long_parents(const struct fe_json *v, const struct fe_table *t, 
     return 0;
 }
 
-/* "index": {"offsets": file, "child_rows": file?} */
+/* "index": {"offset_width": 4, "offsets": file, "child_rows": file?}; without a width they are 8 bytes each */
 static int read_fk_index(const struct fe_json *v, const struct fe_table *t, struct file_list *l,
                          struct fe_foreign_key *f, struct fe_fk_files *files)
 {
@@ -429,12 +442,17 @@ static int read_fk_index(const struct fe_json *v, const struct fe_table *t, stru
     HD_TRY(read_long_parents(v, t, f));
     if (!fe_json_get(v, "index", &x))
         return 0;
-    HD_TRY(fe_json_object(&x, "offsets", "child_rows", NULL));
+    HD_TRY(fe_json_object(&x, "offset_width", "offsets", "child_rows", NULL));
     if (f->n_columns != 1)
         return fe_json_fail(&x, "a key of %d columns has no index", f->n_columns);
     if (f->parent->nsegments)
         return fe_json_fail(&x, "a key to a table of segments that is cut otherwise has no index");
-    HD_TRY(read_file(&x, "offsets", l, 8 * (f->parent->rows + 1), &files->offsets));
+    int64_t width = 8;
+    HD_TRY(fe_json_opt_int(&x, "offset_width", 4, 8, &width));
+    if (width != 4 && width != 8)
+        return fe_json_fail(&x, "offsets have 4 or 8 bytes, not %d", (int)width);
+    f->offset_width = (int)width;
+    HD_TRY(read_file(&x, "offsets", l, width * (f->parent->rows + 1), &files->offsets));
     if (!fe_json_get(&x, "child_rows", &m))
         return 0;
     HD_TRY(read_file(&x, "child_rows", l, -1, &files->child_rows));

@@ -124,10 +124,10 @@ static void put_key_index(struct writer *w, const struct fe_table *t, const stru
 {
     hd_strbuf_adds(&w->b, "        {");
     put_name(w, "column", t->cols[x->column].name);
-    hd_strbuf_addf(&w->b, ", \"kind\": \"%s\"", x->kind == FE_INDEX_ARRAY ? "array" : "positional");
+    hd_strbuf_addf(&w->b, ", \"kind\": \"%s\"", fe_index_kind_name(x->kind));
     put_i128(w, "min", x->min);
     put_int(w, "range", (int64_t)x->range);
-    put_file(w, ",", "rows", file);
+    put_file(w, ",", x->kind == FE_INDEX_BITMAP ? "words" : "rows", file);
     hd_strbuf_addc(&w->b, '}');
 }
 
@@ -150,8 +150,8 @@ static void put_foreign_key(struct writer *w, const struct fe_table *t, const st
     if (f->nlong)
         hd_strbuf_addc(&w->b, ']');
     if (files && files->offsets >= 0) {
-        hd_strbuf_adds(&w->b, ", \"index\": {");
-        put_file(w, "", "offsets", files->offsets);
+        hd_strbuf_addf(&w->b, ", \"index\": {\"offset_width\": %d", f->offset_width);
+        put_file(w, ",", "offsets", files->offsets);
         put_file(w, ",", "child_rows", files->child_rows);
         hd_strbuf_addc(&w->b, '}');
     }

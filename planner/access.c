@@ -184,7 +184,7 @@ static void add_present(struct accesses *a, const struct pl_step *s, int counter
 static void add_fk(struct accesses *a, const struct pl_step *s, int counter)
 {
     const struct fe_foreign_key *fk = &s->table->fks[s->index];
-    add_at(a, s->row_slot, counter, (double)fk->parent->rows + 1, OFFSET);
+    add_at(a, s->row_slot, counter, (double)fk->parent->rows + 1, fk->offset_width);
     if (s->a_child_rows < 0) /* children are neighbours in their table, too */
         return;
     struct rt_access *x = add(a, RT_ACCESS_LOOKUP, counter + 1, (double)s->table->rows, ROW_NUMBER);
@@ -222,15 +222,20 @@ static void add_position(struct accesses *a, const struct pl_step *s, int counte
     x->bytes = rt_phys_size(RT_I64);
 }
 
+/* Entries of a key index; a positional one has none. */
+static void add_key(struct accesses *a, const struct fe_key_index *x, int counter)
+{
+    const double entry = x->kind == FE_INDEX_BITMAP ? WORD : ROW_NUMBER;
+    if (x->kind != FE_INDEX_POSITIONAL)
+        add(a, RT_ACCESS_LOOKUP, counter, (double)fe_key_index_bytes(x) / entry, entry);
+}
+
 static void add_step(struct accesses *a, const struct pl_step *s, int counter)
 {
     switch (s->kind) {
     case PL_STEP_LOAD_COLUMN: add_column(a, s, counter); return;
     case PL_STEP_LOAD_FIELD: add_field(a, s, counter); return;
-    case PL_STEP_PROBE_KEY:
-        if (s->a_rows >= 0)
-            add(a, RT_ACCESS_LOOKUP, counter, (double)s->table->keyidx[s->index].range, ROW_NUMBER);
-        return;
+    case PL_STEP_PROBE_KEY: add_key(a, &s->table->keyidx[s->index], counter); return;
     case PL_STEP_PROBE_CHILD:
         add_fk(a, s, counter);
         add(a, RT_ACCESS_LOOKUP, counter, (double)s->table->rows, s->table->cols[s->column].width);

@@ -137,10 +137,10 @@ int h_probe_key(struct ctx *c, struct open_pipeline *p, const struct fe_table *t
     s->expr = key.expr;
     s->a_min = a_min;
     s->a_range = a_range;
-    if (t->keyidx[index].kind == FE_INDEX_ARRAY) {
-        int a_rows = pb_arg_table(c, RT_ARG_KEYIDX_ROWS, t, index);
-        p->steps.v[p->steps.n - 1].a_rows = a_rows;
-    }
+    if (t->keyidx[index].kind == FE_INDEX_BITMAP)
+        s->a_bits = pb_arg_table(c, RT_ARG_KEYIDX_WORDS, t, index);
+    if (t->keyidx[index].kind == FE_INDEX_ARRAY)
+        s->a_rows = pb_arg_table(c, RT_ARG_KEYIDX_ROWS, t, index);
     return 0;
 }
 

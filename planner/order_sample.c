@@ -137,7 +137,7 @@ static int64_t row_of(const struct fe_key_index *k, const struct fe_value *v)
     const hd_i128 at = v->i - k->min;
     if (v->is_null || at < 0 || at >= (hd_i128)k->range)
         return -1;
-    return k->kind == FE_INDEX_POSITIONAL ? (int64_t)at : (int64_t)k->rows[at] - 1;
+    return fe_key_index_row(k, (uint64_t)at);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------------- */

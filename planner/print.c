@@ -95,7 +95,10 @@ static void print_where(const struct printer *w, const struct pl_step *s)
     case PL_OF_ORDER:
         hd_strbuf_addf(w->o, " %s.%s %s ", s->table->name, s->table->cols[s->column].name, s->nkeys ? "in" : "=");
         break;
-    case PL_OF_KEYIDX: hd_strbuf_addf(w->o, " %s.%s ", s->table->name, s->table->cols[s->column].name); break;
+    case PL_OF_KEYIDX:
+        hd_strbuf_addf(w->o, " %s.%s (%s) ", s->table->name, s->table->cols[s->column].name,
+                       fe_index_kind_name(s->table->keyidx[s->index].kind));
+        break;
     case PL_OF_FK:
         hd_strbuf_addf(w->o, " %s.%s of ", s->table->name, s->table->cols[s->table->fks[s->index].columns[0]].name);
         break;

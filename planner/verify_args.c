@@ -49,6 +49,11 @@ static bool has_rows(const struct vf *v, const struct pl_step *s)
     return !is_direct(v, s);
 }
 
+static bool is_bitmap(const struct vf *v, const struct pl_step *s)
+{
+    return v && s->table->keyidx[s->index].kind == FE_INDEX_BITMAP;
+}
+
 static bool is_array(const struct vf *v, const struct pl_step *s)
 {
     return v && s->table->keyidx[s->index].kind == FE_INDEX_ARRAY;
@@ -267,6 +272,7 @@ static bool check_arg(struct vf *v, const struct rt_arg *a)
     case RT_ARG_COL_FACTOR: return check_column(v, a, VF_BIT(FE_STORE_INT));
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_DICT_BYTES: return check_column(v, a, VF_BIT(FE_STORE_DICT));
+    case RT_ARG_KEYIDX_WORDS:
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_KEYIDX_MIN:
     case RT_ARG_KEYIDX_RANGE: VF_CHECK(v, ARG_TABLE, a->table); return check_index(v, a, a->table->nkeyidx);

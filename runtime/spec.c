@@ -376,9 +376,10 @@ uint64_t rt_arg_bytes(const struct rt_arg *a)
     case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_size;
     case RT_ARG_DICT_OFFSETS: return ((uint64_t)t->cols[a->column].dict.n + 1) * 4;
     case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.offsets[t->cols[a->column].dict.n];
-    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].range * 4;
-    case RT_ARG_FK_OFFSETS: return ((uint64_t)t->fks[a->index].parent->rows + 1) * 8;
-    case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].offsets[t->fks[a->index].parent->rows] * 4;
+    case RT_ARG_KEYIDX_WORDS:
+    case RT_ARG_KEYIDX_ROWS: return fe_key_index_bytes(&t->keyidx[a->index]);
+    case RT_ARG_FK_OFFSETS: return fe_fk_offset_bytes(&t->fks[a->index]);
+    case RT_ARG_FK_CHILD_ROWS: return fe_fk_offset(&t->fks[a->index], t->fks[a->index].parent->rows) * 4;
 #define T_ARG_MEMORY(...)
 #define T_ARG(id, ...) case RT_ARG_##id:
 #include "runtime/args.def"

@@ -57,11 +57,23 @@ template <class K> HDD_DEVICE i32 hdd_probe_position(i64 min, u64 range, K key)
     return !hdd_is_null(key) && i < range ? (i32)i : -1;
 }
 
+// BITMAP: the low half of words[(key - min) / 32] has a bit for each of 32 values that a row has, the high half is the number of rows
+// with smaller values. A range of values may be larger than any number of rows.
+template <class K> HDD_DEVICE i32 hdd_probe_ranks(const u64 *words, i64 min, u64 range, K key)
+{
+    const u64 i = hdd_index(key) - (u64)min;
+    if (hdd_is_null(key) || i >= range)
+        return -1;
+    const u64 word = hdd_load_const(words + (u32)(i / 32));
+    const u32 bit = 1u << (u32)i % 32;
+    return (u32)word & bit ? (i32)((u32)(word >> 32) + hdd_popc((u32)word & (bit - 1))) : -1;
+}
+
 // ARRAY: rows[key - min] is the row plus one.
 template <class K> HDD_DEVICE i32 hdd_probe_array(const u32 *rows, i64 min, u64 range, K key)
 {
-    const i32 i = hdd_probe_position(min, range, key);
-    return i < 0 ? -1 : (i32)hdd_load_const(rows + (u32)i) - 1;
+    const u64 i = hdd_index(key) - (u64)min;
+    return !hdd_is_null(key) && i < range ? (i32)hdd_load_const(rows + i) - 1 : -1;
 }
 
 // HASH: the slot of the key that hashes to h and is `same`, a function of a row number; 0: none.
@@ -116,10 +128,10 @@ template <class Before, class Same> HDD_DEVICE i32 hdd_probe_sorted(u64 rows, Be
     return row < rows && same(row) ? (i32)row : -1;
 }
 
-// Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1].
-HDD_DEVICE hdd_range hdd_offsets(const u64 *offsets, u64 i)
+// Entries of a CSR or foreign key index: offsets[i] .. offsets[i + 1], of 64 or 32 bits each.
+template <class O> HDD_DEVICE hdd_range hdd_offsets(const O *offsets, u64 i)
 {
-    const u64 begin = offsets[i];
+    const O begin = offsets[i];
     return hdd_range{(u32)begin, (u32)(offsets[i + 1] - begin)};
 }
 
@@ -129,7 +141,7 @@ template <class I> HDD_DEVICE hdd_range hdd_expand_csr(const u64 *offsets, u64 r
     return i < range ? hdd_offsets(offsets, i) : hdd_no_range();
 }
 
-HDD_DEVICE hdd_range hdd_expand_parent(const u64 *offsets, i32 parent)
+template <class O> HDD_DEVICE hdd_range hdd_expand_parent(const O *offsets, i32 parent)
 {
     return parent < 0 ? hdd_no_range() : hdd_offsets(offsets, (u64)parent);
 }
@@ -144,8 +156,8 @@ template <u32 Piece, u32 Stride> HDD_DEVICE hdd_range hdd_piece_of(hdd_range all
 }
 
 // The child of a parent that has the value base + wanted; children have ascending values, no two alike.
-template <class Stored, class K>
-HDD_DEVICE i32 hdd_probe_child(const u64 *offsets, i32 parent, const Stored *data, i64 base, K key)
+template <class O, class Stored, class K>
+HDD_DEVICE i32 hdd_probe_child(const O *offsets, i32 parent, const Stored *data, i64 base, K key)
 {
     const hdd_range r = hdd_expand_parent(offsets, parent);
     if (hdd_is_null(key) || r.n == 0)

@@ -58,7 +58,8 @@ const void *rt_arg_memory(const struct rt_arg *a)
     case RT_ARG_COL_TEXT_BYTES: return t->cols[a->column].at.text_bytes;
     case RT_ARG_DICT_OFFSETS: return t->cols[a->column].dict.offsets;
     case RT_ARG_DICT_BYTES: return t->cols[a->column].dict.bytes;
-    case RT_ARG_KEYIDX_ROWS: return t->keyidx[a->index].rows;
+    case RT_ARG_KEYIDX_WORDS:
+    case RT_ARG_KEYIDX_ROWS: return fe_key_index_data(&t->keyidx[a->index]);
     case RT_ARG_FK_OFFSETS: return t->fks[a->index].offsets;
     case RT_ARG_FK_CHILD_ROWS: return t->fks[a->index].child_rows;
 #define T_ARG_MEMORY(...)

@@ -92,8 +92,8 @@ static struct rt_source_rows rows_of_scan(const struct rt_spec *s, const struct 
     struct rt_source_rows r = rt_source_span(s, p, (struct rt_fragment){0, 1}, (uint64_t)p->table->rows);
     if (scan->fk < 0)
         return r;
-    const uint64_t *offsets = a->table->fks[scan->fk].offsets;
-    return (struct rt_source_rows){offsets[r.begin], offsets[r.end]};
+    const struct fe_foreign_key *fk = &a->table->fks[scan->fk];
+    return (struct rt_source_rows){fe_fk_offset(fk, (int64_t)r.begin), fe_fk_offset(fk, (int64_t)r.end)};
 }
 
 struct rt_source_rows rt_arg_rows(const struct rt_spec *s, const struct rt_arg *a)

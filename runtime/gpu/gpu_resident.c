@@ -118,10 +118,11 @@ static uint64_t row_begin(const struct rt_arg *a, uint64_t row)
     case RT_ARG_COL_DATA: return c->bits ? row / 8 * (uint64_t)c->bits : row * (uint64_t)c->width;
     case RT_ARG_COL_VALID: return row / 8;
     case RT_ARG_COL_TEXT_BYTES: return text_begin(&c->at, row) / TEXT_ALIGN * TEXT_ALIGN;
-    case RT_ARG_FK_OFFSETS: return row * 8;
+    case RT_ARG_FK_OFFSETS: return row * (uint64_t)a->table->fks[a->index].offset_width;
     case RT_ARG_COL_TEXT_BASE:
     case RT_ARG_DICT_OFFSETS:
     case RT_ARG_DICT_BYTES:
+    case RT_ARG_KEYIDX_WORDS:
     case RT_ARG_KEYIDX_ROWS:
     case RT_ARG_FK_CHILD_ROWS: return 0;
 #define T_ARG_MEMORY(...)

@@ -246,14 +246,14 @@ static bool dictionary_fits(const struct fe_dict *d, uint64_t bytes)
 
 /* ---- indexes -------------------------------------------------------------------------------- */
 
-/* The long parents of those whose ends are v[from] .. v[to - 1] are those of the catalog, where it has any. */
-static bool longs_fit(const struct fe_foreign_key *f, const uint64_t *v, int64_t from, int64_t to)
+/* The long parents of those whose ends are the offsets from .. to - 1 at p are those of the catalog, where it has any. */
+static bool longs_fit(const struct fe_foreign_key *f, const void *p, int64_t from, int64_t to)
 {
     int at = 0;
     while (at < f->nlong && f->longs[at].row < from - 1)
         at++;
     for (int64_t i = from; i < to && f->nlong; i++) {
-        int64_t n = (int64_t)(v[i] - v[i - 1]);
+        int64_t n = (int64_t)(fe_offset_at(p, f->offset_width, i) - fe_offset_at(p, f->offset_width, i - 1));
         bool listed = at < f->nlong && f->longs[at].row == i - 1;
         if (listed ? f->longs[at].children != n : n > FE_LONG_CHILDREN)
             return false;
@@ -263,26 +263,50 @@ static bool longs_fit(const struct fe_foreign_key *f, const uint64_t *v, int64_t
 }
 
 /* No parent has more children than the catalog says, which no offset that falls could hold. */
-static bool offsets_fit(const struct rt_part *x, const uint64_t *v, int64_t from, int64_t to)
+static bool offsets_fit(const struct rt_part *x, const void *p, int64_t from, int64_t to)
 {
     const struct fe_foreign_key *f = &x->table->fks[x->number];
+    const int width = f->offset_width;
     uint64_t max = (uint64_t)(f->max_children < 0 ? x->table->rows : f->max_children);
     uint64_t seen = 0, children = x->other_size / 4;
     for (int64_t i = HD_MAX(from, 1); i < to; i++) {
-        uint64_t n = v[i] - v[i - 1];
+        uint64_t n = fe_offset_at(p, width, i) - fe_offset_at(p, width, i - 1);
         seen |= n | (max - n);
     }
-    if (seen >> 63 || (from == 0 && v[0] != 0) || !longs_fit(f, v, HD_MAX(from, 1), to))
+    if (seen >> 63 || (from == 0 && fe_offset_at(p, width, 0) != 0) || !longs_fit(f, p, HD_MAX(from, 1), to))
         return false;
     if (to <= f->parent->rows)
         return true;
-    return f->child_rows ? v[to - 1] == children : v[to - 1] <= (uint64_t)x->table->rows;
+    const uint64_t end = fe_offset_at(p, width, to - 1);
+    return f->child_rows ? end == children : end <= (uint64_t)x->table->rows;
+}
+
+static bool offsets_piece_fits(const struct rt_part *x, const void *p, int64_t from, int64_t to)
+{
+    const int width = x->table->fks[x->number].offset_width;
+    return offsets_fit(x, p, from / width, to / width);
 }
 
 static bool rows_fit(const void *p, int64_t from, int64_t to, int64_t end)
 {
     struct range r = {.none = end <= 0, .lo = 0, .hi = end - 1};
     return within(p, 4, from, to - from, &r);
+}
+
+/* Each rank is the number of bits before its word; there are as many as rows, and none behind the last value. */
+static bool ranks_fit(struct rt_part *x, const uint64_t *words, int64_t from, int64_t to)
+{
+    const struct fe_key_index *k = &x->table->keyidx[x->number];
+    uint64_t wrong = 0, rank = (uint64_t)x->count;
+    for (int64_t i = from; i < to; i++) {
+        wrong |= words[i] >> 32 ^ rank;
+        rank += (uint64_t)__builtin_popcount((uint32_t)words[i]);
+    }
+    x->count = (int64_t)rank;
+    if (wrong || (uint64_t)to < fe_rank_words(k->range))
+        return !wrong;
+    const uint64_t used = k->range % FE_RANK_VALUES;
+    return x->count == x->table->rows && (!used || (uint32_t)words[to - 1] >> used == 0);
 }
 
 static const struct fe_table_column *column_of(const struct rt_part *x)
@@ -319,8 +343,10 @@ const char *rt_part_check(struct rt_part *x, const void *p, uint64_t from, uint6
         return "dictionary not ascending or outside its bytes";
     case RT_PART_KEY:
         return rows_fit(p, (int64_t)from / 4, (int64_t)to / 4, t->rows + 1) ? NULL : "row numbers outside the table";
+    case RT_PART_RANKS:
+        return ranks_fit(x, p, (int64_t)from / 8, (int64_t)to / 8) ? NULL : "ranks are not those of the bits";
     case RT_PART_OFFSETS:
-        return offsets_fit(x, p, (int64_t)from / 8, (int64_t)to / 8)
+        return offsets_piece_fits(x, p, (int64_t)from, (int64_t)to)
                    ? NULL
                    : "offsets of children that the catalog or the rows do not allow";
     case RT_PART_CHILDREN:

@@ -14,6 +14,7 @@ enum rt_part_kind {
     RT_PART_ENDS,     /* of texts */
     RT_PART_DICT,     /* offsets of a dictionary */
     RT_PART_KEY,      /* rows by key */
+    RT_PART_RANKS,    /* keys as bits, with ranks */
     RT_PART_OFFSETS,  /* children by parent */
     RT_PART_CHILDREN, /* their rows */
 };
@@ -22,7 +23,7 @@ struct rt_part {
     const struct fe_table *table;
     int number;                /* of the column, key index or foreign key */
     uint64_t size, other_size; /* of the file; of what it points into */
-    int64_t count;             /* VALID: bits seen so far */
+    int64_t count;             /* VALID, RANKS: bits seen so far */
 };
 
 /* Looks at bytes [from, to) of the part, whose file is at p: pieces come from the start without

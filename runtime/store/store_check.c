@@ -149,27 +149,22 @@ static const struct fe_key_index *stored_index(const struct fe_table *t, int col
     return NULL;
 }
 
-/* After comparing, the stored array serves on: it equals the derived one or is a problem, and
- * then foreign keys are checked by a copy. */
+/* After comparing, the stored index serves on: it equals the derived one or is a problem, and
+ * then foreign keys are checked by a copy. An array of an older version serves where a bitmap would be made. */
 static int compare_key(void *ctx, int t, int number, struct fe_key_index *x, struct hd_err *err)
 {
     struct check *k = ctx;
     const struct fe_table *table = k->s->doc->stored.tables[t];
     const char *column = table->cols[x->column].name;
     const struct fe_key_index *s = stored_index(table, x->column);
-    bool same = s && s->kind == x->kind && s->min == x->min && s->range == x->range &&
-                (x->kind != FE_INDEX_ARRAY || memcmp(s->rows, x->rows, x->range * sizeof *x->rows) == 0);
     (void)number;
-    if (same) {
-        x->rows = s->rows;
+    (void)err;
+    if (s && rt_key_index_equal(s, x)) {
+        *x = *s;
         return 0;
     }
     problem(k, label(k, table), column, "key index", s ? "differs" : "none", NULL);
-    if (x->kind != FE_INDEX_ARRAY)
-        return 0;
-    uint32_t *copy = hd_dup(&k->arena, x->rows, x->range * sizeof *copy);
-    x->rows = copy;
-    (void)err;
+    fe_key_index_place(x, hd_dup(&k->arena, fe_key_index_data(x), fe_key_index_bytes(x)));
     return 0;
 }
 
@@ -179,6 +174,15 @@ static bool same_long_parents(const struct fe_foreign_key *s, const struct fe_fo
     for (int i = 0; i < s->nlong && same; i++)
         same = s->longs[i].row == x->longs[i].row && s->longs[i].children == x->longs[i].children;
     return same || s->nlong == 0; /* nobody has looked for them */
+}
+
+/* Of whatever widths. */
+static bool same_offsets(const struct fe_foreign_key *s, const struct fe_foreign_key *x)
+{
+    int64_t row = 0;
+    while (row <= x->parent->rows && fe_fk_offset(s, row) == fe_fk_offset(x, row))
+        row++;
+    return row > x->parent->rows;
 }
 
 static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, struct hd_err *err)
@@ -194,9 +198,9 @@ static int compare_fk(void *ctx, int t, int number, struct fe_foreign_key *x, st
         problem(k, label(k, table), column, "long parents", "differ", NULL);
     bool same = !s->offsets == !x->offsets && !s->child_rows == !x->child_rows;
     if (same && x->offsets)
-        same = memcmp(s->offsets, x->offsets, ((size_t)x->parent->rows + 1) * 8) == 0;
+        same = same_offsets(s, x);
     if (same && x->child_rows) {
-        uint64_t size = x->offsets[x->parent->rows] * 4;
+        uint64_t size = fe_fk_offset(x, x->parent->rows) * 4;
         same = k->s->maps[files->child_rows].n == size && memcmp(s->child_rows, x->child_rows, size) == 0;
     }
     if (!same)

@@ -208,6 +208,7 @@ int rt_derive_foreign_key(struct fe_table *child, int k, struct rt_pool *pool, c
 {
     struct fe_foreign_key *f = &child->fks[k];
     HD_TRY(rt_fk_build(child, f, pool, dir, out, err));
+    f->offset_width = sizeof(uint32_t);
     f->offsets = out->offsets.p;
     f->child_rows = out->child_rows.p;
     f->max_children = out->max_children;

@@ -17,10 +17,10 @@ struct fk_job {
     const struct fe_key_index *index; /* of the parent column, or NULL: */
     struct rt_keyset set;
     uint32_t *parents;        /* per child row; NULL: only check */
-    _Atomic uint64_t *counts; /* children of parent p at [p + 1] */
+    _Atomic uint32_t *counts; /* children of parent p at [p + 1]; a table in one piece has less than 2^31 */
     bool nullable;
     atomic_bool unordered;
-    uint64_t *offsets;
+    uint32_t *offsets;
     uint32_t *child_rows;
     uint32_t *bounds; /* first parent of each dealing task, and the end */
 };
@@ -80,7 +80,7 @@ int rt_fk_violation(const struct fe_table *child, const struct fe_foreign_key *f
 }
 
 /* Children of one parent often stand together: they are counted once. */
-static void count_child(struct fk_job *j, int64_t parent, int64_t *run_parent, uint64_t *run)
+static void count_child(struct fk_job *j, int64_t parent, int64_t *run_parent, uint32_t *run)
 {
     if (parent == *run_parent) {
         ++*run;
@@ -95,7 +95,7 @@ static void count_child(struct fk_job *j, int64_t parent, int64_t *run_parent, u
 /* What one task knows of the rows behind it. */
 struct fk_run {
     int64_t parent; /* of the run of children at the end, -1 none */
-    uint64_t length;
+    uint32_t length;
     int64_t last;
     bool ordered;
 };
@@ -182,7 +182,7 @@ static int deal(struct fk_job *j, struct rt_pool *pool, struct hd_err *err)
     if (!j->bounds)
         return HD_FAIL(err, RESOURCE, NULL, "out of memory");
     for (int k = 1; k < tasks; k++)
-        j->bounds[k] = parent_at(j, j->offsets[parents] / (uint64_t)tasks * (uint64_t)k);
+        j->bounds[k] = parent_at(j, (uint64_t)j->offsets[parents] / (uint64_t)tasks * (uint64_t)k);
     j->bounds[tasks] = (uint32_t)parents;
     int rc = rt_pool_run(pool, tasks, deal_task, j, NULL, "", err);
     free(j->bounds);
@@ -214,7 +214,7 @@ static int build(struct fk_job *j, struct rt_pool *pool, const char *dir, struct
     struct rt_big map = {0};
     int64_t rows = j->child->rows, parents = j->fk->parent->rows;
     if (j->fk->n_columns == 1) {
-        HD_TRY(rt_big_new(&out->offsets, ((uint64_t)parents + 1) * 8, dir, err));
+        HD_TRY(rt_big_new(&out->offsets, ((uint64_t)parents + 1) * sizeof *j->offsets, dir, err));
         HD_TRY(rt_big_new(&map, (uint64_t)rows * 4, dir, err));
         j->offsets = out->offsets.p;
         j->counts = out->offsets.p;
@@ -224,7 +224,7 @@ static int build(struct fk_job *j, struct rt_pool *pool, const char *dir, struct
     if (rc == 0 && j->parents) {
         sum_counts(j, out);
         if (atomic_load(&j->unordered) || !seams_ordered(j)) {
-            rc = rt_big_new(&out->child_rows, j->offsets[parents] * 4, dir, err);
+            rc = rt_big_new(&out->child_rows, (uint64_t)j->offsets[parents] * 4, dir, err);
             j->child_rows = out->child_rows.p;
             if (rc == 0)
                 rc = deal(j, pool, err);

@@ -173,6 +173,7 @@ struct fill {
     const struct fe_table *t;
     const struct fe_key_index *x;
     uint32_t *rows;
+    _Atomic(uint64_t) *words;
 };
 
 static int fill_task(void *ctx, int worker, int64_t block, struct hd_err *err)
@@ -194,6 +195,36 @@ static int fill_task(void *ctx, int worker, int64_t block, struct hd_err *err)
     return 0;
 }
 
+/* The last value of a block and the first one of the next may share a word. A word without a value has the rank of the
+ * next one that has. */
+static int rank_task(void *ctx, int worker, int64_t block, struct hd_err *err)
+{
+    struct fill *f = ctx;
+    const struct fe_table_column *c = &f->t->cols[f->x->column];
+    int64_t row = block << RT_BLOCK_SHIFT, end = HD_MIN(row + RT_BLOCK_ROWS, f->t->rows);
+    uint64_t d[RT_FIND_MAX], before = 0, bits = 0;
+    (void)worker;
+    (void)err;
+    if (row)
+        rt_col_differences(c, f->x->min, row - 1, 1, &before);
+    uint64_t at = row ? before / FE_RANK_VALUES : 0;
+    while (row < end) {
+        int n = (int)HD_MIN(end - row, RT_FIND_MAX);
+        rt_col_differences(c, f->x->min, row, n, d);
+        for (int i = 0; i < n; i++) {
+            uint64_t word = d[i] / FE_RANK_VALUES;
+            if (word != at)
+                atomic_fetch_or_explicit(&f->words[at], bits, memory_order_relaxed);
+            for (; at < word; bits = 0)
+                atomic_fetch_or_explicit(&f->words[++at], (uint64_t)(row + i) << 32, memory_order_relaxed);
+            bits |= (uint64_t)1 << d[i] % FE_RANK_VALUES;
+        }
+        row += n;
+    }
+    atomic_fetch_or_explicit(&f->words[at], bits, memory_order_relaxed);
+    return 0;
+}
+
 int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool, const char *dir,
                        struct fe_key_index *out, struct rt_big *big, struct hd_err *err)
 {
@@ -208,15 +239,28 @@ int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *poo
         out->kind = FE_INDEX_POSITIONAL;
         return 0;
     }
-    HD_TRY(rt_big_new(big, out->range * sizeof(uint32_t), dir, err));
-    struct fill f = {t, out, big->p};
-    if (rt_pool_run(pool, rt_nblocks(t->rows), fill_task, &f, NULL, "", err) != 0) {
+    out->kind = c->facts.sorted ? FE_INDEX_BITMAP : FE_INDEX_ARRAY;
+    HD_TRY(rt_big_new(big, fe_key_index_bytes(out), dir, err));
+    struct fill f = {t, out, big->p, big->p};
+    if (rt_pool_run(pool, rt_nblocks(t->rows), c->facts.sorted ? rank_task : fill_task, &f, NULL, "", err) != 0) {
         rt_big_release(big);
         return -1;
     }
-    out->kind = FE_INDEX_ARRAY;
-    out->rows = big->p;
+    fe_key_index_place(out, big->p);
     return 0;
+}
+
+bool rt_key_index_equal(const struct fe_key_index *a, const struct fe_key_index *b)
+{
+    if (a->min != b->min || a->range != b->range)
+        return false;
+    if (a->kind == b->kind)
+        return a->kind == FE_INDEX_POSITIONAL ||
+               memcmp(fe_key_index_data(a), fe_key_index_data(b), fe_key_index_bytes(a)) == 0;
+    for (uint64_t i = 0; i < a->range; i++)
+        if (fe_key_index_row(a, i) != fe_key_index_row(b, i))
+            return false;
+    return true;
 }
 
 void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c, int64_t from, int n, int64_t *out)
@@ -232,6 +276,6 @@ void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_colum
         for (int i = 0; i < n; i++)
             out[i] = d[i] < x->range ? (int64_t)d[i] : -1;
     }
-    for (int i = 0; x->kind == FE_INDEX_ARRAY && i < n; i++)
-        out[i] = out[i] < 0 ? -1 : (int64_t)x->rows[out[i]] - 1;
+    for (int i = 0; x->kind != FE_INDEX_POSITIONAL && i < n; i++)
+        out[i] = out[i] < 0 ? -1 : fe_key_index_row(x, (uint64_t)out[i]);
 }

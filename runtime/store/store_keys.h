@@ -44,10 +44,12 @@ int rt_keys_ascend(const struct fe_table *t, int n, const int *columns, struct r
 int rt_keys_find_duplicate(const struct fe_table *t, int n, const int *columns, struct rt_pool *pool, const char *dir,
                            int64_t dup[2], struct hd_err *err);
 
-/* The lookup array of a unique column into big (POSITIONAL needs none); kind NONE where the
- * values are no whole numbers or too far apart. */
+/* The lookup index of a unique column, its words or rows in big (POSITIONAL needs none): BITMAP where rows come by the column, which is
+ * a sixteenth of an ARRAY; kind NONE where the values are no whole numbers or too far apart. */
 int rt_key_index_build(const struct fe_table *t, int column, struct rt_pool *pool, const char *dir,
                        struct fe_key_index *out, struct rt_big *big, struct hd_err *err);
+/* Whether both, of one column, lead to the same rows, whatever their kinds. */
+bool rt_key_index_equal(const struct fe_key_index *a, const struct fe_key_index *b);
 /* As rt_keyset_find, for a key of one column. */
 void rt_key_index_find(const struct fe_key_index *x, const struct fe_table_column *c, int64_t from, int n,
                        int64_t *out);

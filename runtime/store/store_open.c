@@ -97,7 +97,8 @@ static void describe_table(struct rt_store *s, int t)
         describe(s, f->zones, RT_PART_FREE, t, c, -1);
     }
     for (int k = 0; k < x->nkeyidx; k++)
-        describe(s, s->doc->keyidx_files[t][k], RT_PART_KEY, t, k, -1);
+        describe(s, s->doc->keyidx_files[t][k], x->keyidx[k].kind == FE_INDEX_BITMAP ? RT_PART_RANKS : RT_PART_KEY, t,
+                 k, -1);
     for (int k = 0; k < x->nfks; k++) {
         const struct fe_fk_files *f = &s->doc->fk_files[t][k];
         describe(s, f->offsets, RT_PART_OFFSETS, t, k, f->child_rows);
@@ -111,7 +112,7 @@ static void place_table(struct rt_store *s, int t)
     for (int c = 0; c < x->ncols; c++)
         place_column(s, &x->cols[c], &s->doc->column_files[t][c]);
     for (int k = 0; k < x->nkeyidx; k++)
-        x->keyidx[k].rows = address(s, s->doc->keyidx_files[t][k]);
+        fe_key_index_place(&x->keyidx[k], address(s, s->doc->keyidx_files[t][k]));
     for (int k = 0; k < x->nfks; k++) {
         x->fks[k].offsets = address(s, s->doc->fk_files[t][k].offsets);
         x->fks[k].child_rows = address(s, s->doc->fk_files[t][k].child_rows);

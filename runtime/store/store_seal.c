@@ -464,11 +464,14 @@ static int keep_key(void *ctx, int t, int k, struct fe_key_index *x, struct hd_e
 {
     struct seal *s = ctx;
     char name[256];
-    if (x->kind != FE_INDEX_ARRAY)
+    const void *mapped;
+    if (x->kind == FE_INDEX_POSITIONAL)
         return 0;
     file_name(name, s, t, x->column, "key");
-    return write_index(s, name, x->rows, x->range * sizeof *x->rows, &s->doc->keyidx_files[t][k],
-                       (const void **)&x->rows, err);
+    HD_TRY(
+        write_index(s, name, fe_key_index_data(x), fe_key_index_bytes(x), &s->doc->keyidx_files[t][k], &mapped, err));
+    fe_key_index_place(x, mapped);
+    return 0;
 }
 
 static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_err *err)
@@ -480,13 +483,12 @@ static int keep_fk(void *ctx, int t, int k, struct fe_foreign_key *x, struct hd_
         return 0;
     snprintf(part, sizeof part, "fk%d_offsets", k);
     file_name(name, s, t, x->columns[0], part);
-    HD_TRY(write_index(s, name, x->offsets, ((uint64_t)x->parent->rows + 1) * 8, &files->offsets,
-                       (const void **)&x->offsets, err));
+    HD_TRY(write_index(s, name, x->offsets, fe_fk_offset_bytes(x), &files->offsets, &x->offsets, err));
     if (!x->child_rows)
         return 0;
     snprintf(part, sizeof part, "fk%d_rows", k);
     file_name(name, s, t, x->columns[0], part);
-    return write_index(s, name, x->child_rows, x->offsets[x->parent->rows] * 4, &files->child_rows,
+    return write_index(s, name, x->child_rows, fe_fk_offset(x, x->parent->rows) * 4, &files->child_rows,
                        (const void **)&x->child_rows, err);
 }
 
@@ -554,7 +556,7 @@ static void forget_addresses(struct fe_catalog *cat)
             x->cols[c].dict = (struct fe_dict){.n = x->cols[c].dict.n};
         }
         for (int k = 0; k < x->nkeyidx; k++)
-            x->keyidx[k].rows = NULL;
+            fe_key_index_place(&x->keyidx[k], NULL);
         for (int k = 0; k < x->nfks; k++)
             x->fks[k].offsets = NULL;
         for (int k = 0; k < x->nfks; k++)

@@ -5,7 +5,7 @@
 
 One parent has most of the children; names repeat, so that joins on them have many matches on both sides. Items lie in
 the order of their parents, of which some have none and none has many; table void is like them, and empty, and in table pile
-four parents have many.
+four parents have many. The keys of table deal have gaps and are in no order.
 """
 
 import json
@@ -67,6 +67,11 @@ SCHEMA = {
         ITEM,
         {**ITEM, "name": "void"},
         {**ITEM, "name": "pile"},
+        {
+            "name": "deal",
+            "columns": [{"name": "did", "type": "int64"}, {"name": "lot", "type": "int32"}],
+            "primary_key": ["did"],
+        },
     ]
 }
 
@@ -106,6 +111,10 @@ def items(r, many):
             for i in range(PARENTS) for _ in range(many.get(i, 0) or r.randrange(-2, ITEMS + 1))]
 
 
+def deals():
+    return [[str(2 * (i * 37 % 500) - 301), str(i % 11)] for i in range(500)]
+
+
 def main():
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
@@ -113,7 +122,7 @@ def main():
     (out / "schema.json").write_text(json.dumps(SCHEMA))
     tables = {"parent": [parent(r, i) for i in range(PARENTS)], "child": [child(r, i) for i in range(CHILDREN)],
               "edge": edges(r), "item": items(random.Random(2), {}), "void": [],
-              "pile": items(random.Random(3), PILES)}
+              "pile": items(random.Random(3), PILES), "deal": deals()}
     for table, rows in tables.items():
         columns = [c["name"] for t in SCHEMA["tables"] if t["name"] == table for c in t["columns"]]
         (out / f"{table}.csv").write_text("".join(",".join(cells) + "\n" for cells in [columns] + rows))

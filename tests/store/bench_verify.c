@@ -9,9 +9,9 @@
 #include "runtime/store/store_sum.h"
 
 static const char *const kinds[] = {
-    [RT_PART_FREE] = "free bytes",    [RT_PART_VALID] = "bitmaps",     [RT_PART_VALUES] = "values, codes",
-    [RT_PART_ENDS] = "ends of texts", [RT_PART_DICT] = "dictionaries", [RT_PART_KEY] = "key indexes",
-    [RT_PART_OFFSETS] = "fk offsets", [RT_PART_CHILDREN] = "fk rows",
+    [RT_PART_FREE] = "free bytes",       [RT_PART_VALID] = "bitmaps",      [RT_PART_VALUES] = "values, codes",
+    [RT_PART_ENDS] = "ends of texts",    [RT_PART_DICT] = "dictionaries",  [RT_PART_KEY] = "arrays of keys",
+    [RT_PART_RANKS] = "bitmaps of keys", [RT_PART_OFFSETS] = "fk offsets", [RT_PART_CHILDREN] = "fk rows",
 };
 
 struct look {

@@ -59,7 +59,7 @@ static void fill_parents(struct data *x)
         x->n_valid[i] = i % 7 != 0;
     }
     for (int i = 0; i < ORDERS; i++) {
-        x->q[i] = i + 100;
+        x->q[i] = 3 * i + 100;
         x->day[i] = 8000 + i * 37 % 900;
     }
 }
@@ -73,7 +73,7 @@ static struct data *make_data(void)
     fill_parents(x);
     for (int i = 0; i < CHILDREN; i++) {
         x->f[i] = x->k[(int64_t)i * 31 % PARENTS];
-        x->g[i] = 100 + i / (CHILDREN / ORDERS);
+        x->g[i] = x->q[i / (CHILDREN / ORDERS)];
         x->v[i] = 1000 + i % 900;
         x->v_valid[i] = i % 5 != 0;
         x->m[i] = 100 * (1 + i % 50);
@@ -129,6 +129,10 @@ static void make_database(struct fx_dir *d)
     "{\"op\":\"aggregate\",\"keys\":[" keys "],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"" arg \
     "\",\"as\":\"total\"},{\"fn\":\"max\",\"arg\":\"" arg "\",\"as\":\"most\"}],\"input\":" in "}"
 
+#define BY_RANK \
+    COUNT("\"day\"", \
+          JOIN("inner", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("c"), SCAN("o"), "[\"g\",\"q\"]"))
+
 /* Every way that a query takes to stored arrays: scans of every type, dense and hashed groups,
  * dictionaries while planning and running, lookups by key and children by parent. */
 static const char *const queries[] = {
@@ -149,6 +153,7 @@ static const char *const queries[] = {
     SUM("\"v\"", "x", SCAN("c")),
     COUNT("\"d\"", JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("p"), "[\"f\",\"k\"]")),
     COUNT("\"day\"", JOIN("inner", "\"strategy\":\"index\",", SCAN("c"), SCAN("o"), "[\"g\",\"q\"]")),
+    BY_RANK,
     SUM("\"d\"", "v",
         JOIN("inner", "\"strategy\":\"index\",\"build\":\"right\",", SCAN("p"), SCAN("c"), "[\"k\",\"f\"]")),
     SUM("\"day\"", "v",
@@ -160,6 +165,8 @@ static const char *const queries[] = {
     "{\"op\":\"sort\",\"keys\":[\"s\",\"d\"],\"limit\":50,\"input\":" SCAN("p") "}",
     "{\"op\":\"sort\",\"keys\":[\"t\",{\"expr\":\"u\",\"desc\":true}],\"input\":" SCAN("c") "}",
 };
+
+static const char by_rank[] = "{\"heddle\":1,\"root\":" BY_RANK "}";
 
 static int drain(struct ArrowArrayStream *s)
 {
@@ -305,12 +312,107 @@ static void crafted_catalogs_give_rows_or_an_error(void **state)
         try_one(d, NULL, first_seed + (uint64_t)k);
 }
 
+/* A number of o's key index, whose words stand for the values 100 .. 3097, and what becomes of it. */
+static const struct {
+    int word; /* from the end, if negative */
+    uint64_t flip;
+} wrong_words[] = {
+    {0, UINT64_C(1) << 32},  {0, 1},  {0, 2},  {7, UINT64_C(1) << 63},  {50, UINT64_C(3) << 40},
+    {50, UINT64_C(1) << 31}, {-1, 1}, {-1, 4}, {-1, UINT64_C(1) << 31}, {-1, UINT64_C(1) << 32},
+};
+
+/* A word with another bit than a key, or another number of rows before it. Each change has a bit that is in use, or the last
+ * word's that are not. */
+static void wrong_ranks_are_told(void **state)
+{
+    struct fx_dir *d = *state;
+    char *text;
+    size_t n;
+    make_database(d);
+    assert_true(craft_read(d->db, "o.q.key", &text, &n) && n % sizeof(uint64_t) == 0);
+    uint64_t *words = (uint64_t *)text;
+    const int count = (int)(n / sizeof *words);
+    for (size_t i = 0; i < HD_COUNT(wrong_words); i++) {
+        const int at = wrong_words[i].word + (wrong_words[i].word < 0 ? count : 0);
+        heddle_error *e = NULL;
+        heddle_database *db = NULL;
+        heddle_statement *s = NULL;
+        struct ArrowArrayStream rows;
+        words[at] ^= wrong_words[i].flip;
+        assert_true(craft_write(d->db, "o.q.key", text, n) && craft_seal(d->db));
+        fx_ok(heddle_database_open(d->context, d->db, 0, &db, &e), &e);
+        fx_ok(heddle_prepare(db, by_rank, NULL, &s, &e), &e);
+        fx_expect(heddle_execute(s, &rows, &e), &e, HEDDLE_ERROR_CORRUPT, "o.q.key", "ranks are not those of the bits");
+        heddle_statement_free(s);
+        heddle_database_free(db);
+        words[at] ^= wrong_words[i].flip;
+    }
+    free(text);
+}
+
+static void replace_text(char *text, const char *from, const char *to)
+{
+    char *at = strstr(text, from);
+    assert_non_null(at);
+    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+    memcpy(at, to, strlen(to));
+}
+
+/* Offsets of children had 64 bits each. */
+static void widen_offsets(struct fx_dir *d, char *catalog, const char *file)
+{
+    char *text;
+    size_t n;
+    assert_true(craft_read(d->db, file, &text, &n));
+    uint64_t *wide = malloc(2 * n);
+    for (size_t i = 0; i < n / sizeof(uint32_t); i++)
+        wide[i] = ((const uint32_t *)text)[i];
+    assert_true(craft_write(d->db, file, (const char *)wide, 2 * n));
+    replace_text(catalog, "\"offset_width\": 4,", "");
+    free(wide);
+    free(text);
+}
+
+/* Versions before bitmaps made arrays for sorted keys, too: such a database has the same rows, and is sound. */
+static void arrays_of_older_versions_serve(void **state)
+{
+    enum { RANGE = 3 * (ORDERS - 1) + 1 };
+    static uint32_t rows[RANGE];
+    struct fx_dir *d = *state;
+    char *catalog, *report = NULL;
+    heddle_error *e = NULL;
+    size_t n;
+    make_database(d);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        rows[3 * i] = i + 1;
+    assert_true(craft_read(d->db, "catalog.json", &catalog, &n));
+    replace_text(catalog, "\"kind\": \"bitmap\"", "\"kind\": \"array\"");
+    replace_text(catalog, "\"words\": {", "\"rows\": {");
+    widen_offsets(d, catalog, "c.f.fk0_offsets");
+    widen_offsets(d, catalog, "c.g.fk1_offsets");
+    assert_true(craft_write(d->db, "catalog.json", catalog, strlen(catalog)) &&
+                craft_write(d->db, "o.q.key", (const char *)rows, sizeof rows) && craft_seal(d->db));
+    free(catalog);
+    harmed = false;
+    query_all(d, "no change");
+    fx_ok(heddle_database_check(d->context, d->db, NULL, NULL, &report, &e), &e);
+    heddle_free(report);
+    rows[3]++; /* another row of the table */
+    assert_true(craft_write(d->db, "o.q.key", (const char *)rows, sizeof rows) && craft_seal(d->db));
+    fx_expect(heddle_database_check(d->context, d->db, NULL, NULL, &report, &e), &e, HEDDLE_ERROR_CORRUPT, "db",
+              "problem");
+    assert_non_null(strstr(report, "\"what\": \"key index\""));
+    heddle_free(report);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fx_setup, fx_teardown)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(crafted_files_give_rows_or_an_error),
         TEST(crafted_catalogs_give_rows_or_an_error),
+        TEST(wrong_ranks_are_told),
+        TEST(arrays_of_older_versions_serve),
     };
     if (argc > 1)
         seeds = atoi(argv[1]);

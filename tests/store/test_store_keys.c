@@ -140,7 +140,7 @@ static void string_keys_are_checked(void **state)
         struct fx_db db;
         fx_open(&db, d->db);
         const struct fe_foreign_key *f = &fx_table(&db, "c")->fks[0];
-        const uint64_t offsets[] = {0, 1, 1, 3};
+        const uint32_t offsets[] = {0, 1, 1, 3};
         const uint32_t rows[] = {1, 0, 2};
         assert_memory_equal(f->offsets, offsets, sizeof offsets);
         assert_memory_equal(f->child_rows, rows, sizeof rows);
@@ -236,41 +236,92 @@ static void packed_foreign_keys_are_checked(void **state)
 
 /* ---- indexes -------------------------------------------------------------------------------- */
 
+/* Keys, and the index that they get. */
+struct keyed {
+    const char *what;
+    enum fe_index_kind kind;
+    int64_t rows, first, step; /* row r has first + step * r, */
+    int64_t shuffle;           /* or, not 0, of r * shuffle modulo rows; */
+    int64_t hole;              /* rows from half on have so much more */
+};
+
+static int64_t key_of(const struct keyed *k, int64_t r)
+{
+    int64_t at = k->shuffle ? r * k->shuffle % k->rows : r;
+    return k->first + at * k->step + (at >= k->rows / 2 ? k->hole : 0);
+}
+
+static void keyed_database(struct fx_dir *d, struct fx_db *db, const struct keyed *k)
+{
+    static const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
+    int64_t *v = malloc((size_t)HD_MAX(k->rows, 1) * sizeof *v);
+    for (int64_t r = 0; r < k->rows; r++)
+        v[r] = key_of(k, r);
+    heddle_writer *w = fx_writer(d, schema);
+    put(w, "p", "k", v, k->rows, NULL);
+    fx_commit(w);
+    free(v);
+    fx_open(db, d->db);
+}
+
+/* Every value from min to max leads to its row, or to none. */
+static void expect_index(const struct fe_table *t, const struct keyed *k)
+{
+    int64_t seen = 0;
+    const struct fe_key_index *x = t->keyidx;
+    assert_int_equal(t->nkeyidx, 1);
+    assert_int_equal(x->kind, k->kind);
+    assert_true(k->kind != FE_INDEX_BITMAP || x->range <= fe_rank_words(x->range) * FE_RANK_VALUES);
+    for (uint64_t at = 0; at < x->range; at++) {
+        int64_t row = fe_key_index_row(x, at);
+        assert_true(row >= -1 && row < k->rows);
+        assert_true(row < 0 || key_of(k, row) == (int64_t)x->min + (int64_t)at);
+        seen += row >= 0;
+    }
+    assert_int_equal(seen, k->rows);
+}
+
 static void key_indexes_find_rows(void **state)
 {
+    enum { ROWS = 200000 };
+    static const struct keyed cases[] = {
+        {"dense", FE_INDEX_POSITIONAL, ROWS, 1000000000000, 1, 0, 0},
+        {"shuffled", FE_INDEX_ARRAY, ROWS, 0, -7, 7919, 0},
+        {"gaps", FE_INDEX_BITMAP, ROWS, 0, 4, 0, 0},
+        {"one gap, of words without a value", FE_INDEX_BITMAP, ROWS, -5, 1, 0, 777777},
+        {"negative", FE_INDEX_BITMAP, ROWS, -ROWS * INT64_C(5), 3, 0, 0},
+        {"the last value ends a word", FE_INDEX_BITMAP, 8, 0, 1, 0, 24},
+        {"largest values", FE_INDEX_BITMAP, ROWS, INT64_MAX - 7 * (ROWS - 1), 7, 0, 0},
+        {"smallest values", FE_INDEX_BITMAP, ROWS, INT64_MIN, 7, 0, 0},
+        {"one block", FE_INDEX_BITMAP, 65536, 11, 2, 0, 0},
+        {"a row in a second block", FE_INDEX_BITMAP, 65537, 11, 2, 0, 0},
+        {"two rows", FE_INDEX_BITMAP, 2, 40, 2, 0, 10},
+        {"one row", FE_INDEX_POSITIONAL, 1, -3, 1, 0, 0},
+    };
     struct fx_dir *d = *state;
-    enum { ROWS = 100000 };
-    int64_t *v = malloc(ROWS * sizeof *v);
-    const char schema[] = "{\"tables\":[{\"name\":\"p\",\"columns\":[" COLUMN("k", "int64") "]" PK "}]}";
-    for (int shape = 0; shape < 4; shape++) {
-        for (int64_t i = 0; i < ROWS; i++)
-            v[i] = shape == 0   ? i + 1000000000000
-                   : shape == 1 ? -(i * 7919 % ROWS) * 7
-                   : shape == 2 ? i * 4 / 4 * 4
-                                : i * 9;
-        heddle_writer *w = fx_writer(d, schema);
-        put(w, "p", "k", v, ROWS, NULL);
-        fx_commit(w);
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
         struct fx_db db;
-        fx_open(&db, d->db);
-        const struct fe_table *t = fx_table(&db, "p");
-        assert_int_equal(t->nkeyidx, shape == 3 ? 0 : 1); /* 9 times the rows: too sparse */
-        assert_true(t->cols[0].facts.unique);
-        const struct fe_key_index *x = t->keyidx;
-        for (int64_t i = 0; t->nkeyidx && i < ROWS; i++) {
-            uint64_t at = (uint64_t)(v[i] - x->min);
-            assert_true(at < x->range);
-            assert_int_equal(x->kind, shape == 0 ? FE_INDEX_POSITIONAL : FE_INDEX_ARRAY);
-            assert_true(x->rows ? x->rows[at] == i + 1 : at == (uint64_t)i);
-        }
-        uint64_t used = 0;
-        for (uint64_t k = 0; t->nkeyidx && x->rows && k < x->range; k++)
-            used += x->rows[k] != 0;
-        assert_true(used == 0 || used == ROWS);
+        keyed_database(d, &db, &cases[i]);
+        expect_index(fx_table(&db, "p"), &cases[i]);
         fx_close(&db);
         hd_dir_remove(d->db);
     }
-    free(v);
+}
+
+/* Too far apart, or none at all. */
+static void sparse_keys_have_no_index(void **state)
+{
+    static const struct keyed cases[] = {{"9 times the rows", FE_INDEX_NONE, 1000, 0, 9, 0, 0},
+                                         {"both ends", FE_INDEX_NONE, 2, INT64_MIN, 1, 0, INT64_MAX},
+                                         {"empty", FE_INDEX_NONE, 0, 0, 0, 0, 0}};
+    struct fx_dir *d = *state;
+    for (size_t i = 0; i < HD_COUNT(cases); i++) {
+        struct fx_db db;
+        keyed_database(d, &db, &cases[i]);
+        assert_int_equal(fx_table(&db, "p")->nkeyidx, 0);
+        fx_close(&db);
+        hd_dir_remove(d->db);
+    }
 }
 
 /* Parents of more than FE_LONG_CHILDREN are listed, all or none. */
@@ -278,7 +329,7 @@ static void expect_long(const struct fe_foreign_key *f, int64_t parents)
 {
     int n = 0;
     for (int64_t p = 0; p < parents; p++) {
-        int64_t children = (int64_t)(f->offsets[p + 1] - f->offsets[p]);
+        int64_t children = (int64_t)(fe_fk_offset(f, p + 1) - fe_fk_offset(f, p));
         if (children <= FE_LONG_CHILDREN)
             continue;
         if (n < f->nlong)
@@ -293,14 +344,14 @@ static void expect_children(const struct fe_foreign_key *f, const int64_t *paren
 {
     uint64_t seen = 0, max = 0;
     assert_int_equal(f->child_rows == NULL, clustered);
-    assert_int_equal(f->offsets[0], 0);
+    assert_int_equal(fe_fk_offset(f, 0), 0);
     for (int64_t p = 0; p < parents; p++) {
-        assert_true(f->offsets[p + 1] >= f->offsets[p]);
-        max = HD_MAX(max, f->offsets[p + 1] - f->offsets[p]);
-        for (uint64_t k = f->offsets[p]; k < f->offsets[p + 1]; k++, seen++) {
+        assert_true(fe_fk_offset(f, p + 1) >= fe_fk_offset(f, p));
+        max = HD_MAX(max, fe_fk_offset(f, p + 1) - fe_fk_offset(f, p));
+        for (uint64_t k = fe_fk_offset(f, p); k < fe_fk_offset(f, p + 1); k++, seen++) {
             int64_t child = f->child_rows ? f->child_rows[k] : (int64_t)k;
             assert_true(child < children && parent_of[child] == p);
-            if (f->child_rows && k > f->offsets[p])
+            if (f->child_rows && k > fe_fk_offset(f, p))
                 assert_true(f->child_rows[k] > f->child_rows[k - 1]);
         }
     }
@@ -368,7 +419,7 @@ static void tables_may_refer_to_themselves(void **state)
     fx_open(&db, d->db);
     const struct fe_table *t = fx_table(&db, "e");
     assert_ptr_equal(t->fks[0].parent, t);
-    assert_int_equal(t->fks[0].offsets[1], 2);
+    assert_int_equal(fe_fk_offset(&t->fks[0], 1), 2);
     assert_int_equal(t->fks[0].child_rows[0], 1);
     fx_close(&db);
 }
@@ -377,9 +428,16 @@ static void tables_may_refer_to_themselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(primary_keys_are_checked), TEST(composite_keys_are_checked),         TEST(foreign_keys_are_checked),
-        TEST(string_keys_are_checked),  TEST(composite_foreign_keys_are_checked), TEST(packed_foreign_keys_are_checked),
-        TEST(key_indexes_find_rows),    TEST(foreign_key_indexes_list_children),  TEST(tables_may_refer_to_themselves),
+        TEST(primary_keys_are_checked),
+        TEST(composite_keys_are_checked),
+        TEST(foreign_keys_are_checked),
+        TEST(string_keys_are_checked),
+        TEST(composite_foreign_keys_are_checked),
+        TEST(packed_foreign_keys_are_checked),
+        TEST(key_indexes_find_rows),
+        TEST(sparse_keys_have_no_index),
+        TEST(foreign_key_indexes_list_children),
+        TEST(tables_may_refer_to_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ def report(found, sizes, title):
     sums = collections.Counter()
     for key, size in sizes.items():
         sums[found[key][0]] += size
-    print(f"{title}: {sum(sums.values()) / 1e9:.3f} GB")
+    print(f"{title}: {sum(sums.values()) / 1e9:.4f} GB")
     for kind, size in sums.most_common():
         print(f"  {kind:16}{size / 1e9:9.3f} GB{100 * size / sum(sums.values()):6.1f} %")
     return sum(sums.values())

@@ -414,6 +414,7 @@ static void expand_hash_gives_every_row_of_a_key(void **s)
 
 enum { CHILDREN = 400 };
 static uint64_t offsets[RANGE + 1];
+static uint32_t narrow_offsets[RANGE + 1];
 static uint32_t child_rows[CHILDREN];
 
 static void fill_offsets(void)
@@ -421,6 +422,7 @@ static void fill_offsets(void)
     for (int i = 0; i < RANGE; i++) {
         uint64_t n = (uint64_t)(i % 4 == 0 ? 3 : i % 4 == 1);
         offsets[i + 1] = HD_MIN(offsets[i] + n, CHILDREN);
+        narrow_offsets[i + 1] = (uint32_t)offsets[i + 1];
     }
     for (int i = 0; i < CHILDREN; i++)
         child_rows[i] = (uint32_t)((i * 7) % CHILDREN);
@@ -463,7 +465,7 @@ static void expand_csr_gives_every_row_of_an_index(void **s)
         check_expand_csr(k & 1, k >> 1);
 }
 
-static bool fk_listed;
+static bool fk_listed, fk_narrow;
 static bool joins_fk(int row, int child)
 {
     if (row % 3 == 2) /* no parent: the row id is -1 */
@@ -490,7 +492,10 @@ static void check_expand_fk(bool left, bool splittable)
     s->row_slot = parent;
     s->row_nullable = true;
     s->table = t;
-    s->a_offsets = fx_arg_ptr(x, RT_ARG_FK_OFFSETS, offsets);
+    t->nfks = 1;
+    t->fks = HD_NEW(&x->arena, struct fe_foreign_key);
+    t->fks->offset_width = fk_narrow ? 4 : 8;
+    s->a_offsets = fx_arg_ptr(x, RT_ARG_FK_OFFSETS, fk_narrow ? (const void *)narrow_offsets : offsets);
     if (fk_listed)
         s->a_child_rows = fx_arg_ptr(x, RT_ARG_FK_CHILD_ROWS, child_rows);
     s->probe = left ? PL_LEFT : PL_INNER;
@@ -507,8 +512,9 @@ static void check_expand_fk(bool left, bool splittable)
 static void expand_fk_gives_every_child(void **s)
 {
     (void)s;
-    for (int k = 0; k < 8; k++) {
-        fk_listed = k >> 2;
+    for (int k = 0; k < 16; k++) {
+        fk_narrow = k >> 3;
+        fk_listed = k >> 2 & 1;
         check_expand_fk(k & 1, k >> 1 & 1);
     }
 }

@@ -163,12 +163,14 @@ static void catalog_is_read_in_full(void **state)
     assert_int_equal(p->keyidx[0].kind, FE_INDEX_POSITIONAL);
     assert_int_equal(p->keyidx[1].kind, FE_INDEX_ARRAY);
     assert_int_equal(p->keyidx[1].range, 200);
+    assert_int_equal(p->keyidx[2].kind, FE_INDEX_BITMAP);
+    assert_string_equal(doc->files[doc->keyidx_files[0][2]].name, "parent.even.key");
     assert_int_equal(doc->keyidx_files[0][0], -1);
     assert_string_equal(doc->files[doc->keyidx_files[0][1]].name, "parent.code.key");
     assert_true(p->cols[0].facts.known && p->cols[0].facts.sorted && p->cols[0].facts.unique);
     assert_true(p->cols[0].facts.min == 1 && p->cols[0].facts.max == 100);
-    assert_int_equal(p->cols[2].storage, FE_STORE_DICT);
-    assert_int_equal(p->cols[2].dict.n, 5);
+    assert_int_equal(p->cols[3].storage, FE_STORE_DICT);
+    assert_int_equal(p->cols[3].dict.n, 5);
     assert_int_equal(c->nfks, 2);
     assert_true(c->fks[0].parent == p);
     assert_int_equal(c->fks[0].max_children, 7);
@@ -226,8 +228,8 @@ static const struct damage {
     {"\"nulls\": 0", "\"nulls\": 101", "$.tables[0].columns[0].facts.nulls",
      "expected an integer from -1 to 100, found the number 101"},
     {"\"unique\": true", "\"unique\": false", "$.tables[0].columns[0].facts", "a dense column is unique"},
-    {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[2].dict_offsets.size", "expected 28 bytes, found 24"},
-    {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[2].entries",
+    {"\"entries\": 5", "\"entries\": 6", "$.tables[0].columns[3].dict_offsets.size", "expected 28 bytes, found 24"},
+    {"\"entries\": 5", "\"entries\": 500", "$.tables[0].columns[3].entries",
      "500 entries need codes wider than 8 bits"},
     {"parent.id.data", "../secret", "$.tables[0].columns[0].data.file",
      "expected the name of a file in the database's directory, found \"../secret\""},
@@ -241,15 +243,25 @@ static const struct damage {
     {"\"primary_key\": [\"id\"]", "\"primary_key\": [\"ix\"]", "$.tables[0].primary_key[0]",
      "table \"parent\" has no column \"ix\""},
     {"\"kind\": \"positional\"", "\"kind\": \"btree\"", "$.tables[0].key_indexes[0].kind",
-     "expected one of positional, array, found \"btree\""},
+     "expected one of positional, bitmap, array, found \"btree\""},
     {"\"range\": 100", "\"range\": 99", "$.tables[0].key_indexes[0]",
      "\"min\" and \"range\" differ from the facts of column \"id\""},
     {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"kind\", \"kind\": \"array\"",
      "$.tables[0].key_indexes[1]", "column \"kind\" is not known to be a unique integer column"},
+    {"\"column\": \"even\", \"kind\": \"bitmap\"", "\"column\": \"even\", \"kind\": \"array\"",
+     "$.tables[0].key_indexes[2]", "missing key \"rows\""},
+    {"\"column\": \"code\", \"kind\": \"array\"", "\"column\": \"code\", \"kind\": \"bitmap\"",
+     "$.tables[0].key_indexes[1]", "a bitmap needs a sorted column"},
+    {"\"min\": \"-10\", \"range\": 199", "\"min\": \"-10\", \"range\": 200", "$.tables[0].key_indexes[2]",
+     "\"min\" and \"range\" differ from the facts of column \"even\""},
+    {"\"size\": 56", "\"size\": 48", "$.tables[0].key_indexes[2].words.size", "expected 56 bytes, found 48"},
     {"\"table\": \"parent\"", "\"table\": \"nobody\"", "$.tables[1].foreign_keys[0].table",
      "table \"nobody\" not found"},
-    {"\"size\": 808", "\"size\": 800", "$.tables[1].foreign_keys[0].index.offsets.size",
-     "expected 808 bytes, found 800"},
+    {"\"offset_width\": 4,", "", "$.tables[1].foreign_keys[0].index.offsets.size", "expected 808 bytes, found 404"},
+    {"\"offset_width\": 4,", "\"offset_width\": 6,", "$.tables[1].foreign_keys[0].index",
+     "offsets have 4 or 8 bytes, not 6"},
+    {"\"size\": 404", "\"size\": 400", "$.tables[1].foreign_keys[0].index.offsets.size",
+     "expected 404 bytes, found 400"},
     {"\"max_children\": 7", "\"max_children\": 1001", "$.tables[1].foreign_keys[0].max_children",
      "expected an integer from -1 to 1000, found the number 1001"},
     {"\"max_children\": 7", "\"max_children\": 70, \"long_parents\": [{\"row\": 100, \"children\": 65}]",

@@ -25,8 +25,9 @@ static const struct fe_dict names = {4, name_offsets, "bluegoldgreensilver"}, ta
 /* ---- columns ------------------------------------------------------------------------------------- */
 
 static const uint8_t validity[1];
-static const uint64_t offsets[1];
+static const uint32_t offsets[1];
 static const uint32_t rows[1];
+static const uint64_t words[1];
 
 static struct fe_table_column ints(const char *name, struct hd_type type, int width, int64_t min, int64_t max,
                                    int64_t distinct)
@@ -92,12 +93,13 @@ enum { PARENT_COLUMNS = 6, CHILD_COLUMNS = 6, TINY_COLUMNS = 3, MANY_COLUMNS = 4
 static struct fe_table_column parent_cols[PARENT_COLUMNS], child_cols[CHILD_COLUMNS], tiny_cols[TINY_COLUMNS],
     many_cols[MANY_COLUMNS], edge_cols[EDGE_COLUMNS];
 static const int first_column[] = {0}, pid_column[] = {1}, oid_column[] = {2}, edge_key[] = {0, 1};
-static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, NULL}},
-                           child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, rows}};
+static struct fe_key_index parent_keys[] = {{FE_INDEX_POSITIONAL, 0, 0, 10000, NULL, NULL}},
+                           child_keys[] = {{FE_INDEX_ARRAY, 0, 100000, 199999, NULL, rows}},
+                           orphan_keys[] = {{FE_INDEX_BITMAP, 0, 100000, 199999, words, NULL}};
 static struct fe_table parent, child, orphan, tiny, many, edge;
-static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, offsets, NULL, 20, 0, NULL},
-                                            {1, oid_column, &parent, first_column, offsets, rows, 5000, 0, NULL}};
-static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, offsets, NULL, 20, 0, NULL}};
+static struct fe_foreign_key child_fks[] = {{1, pid_column, &parent, first_column, 4, offsets, NULL, 20, 0, NULL},
+                                            {1, oid_column, &parent, first_column, 4, offsets, rows, 5000, 0, NULL}};
+static struct fe_foreign_key edge_fks[] = {{1, first_column, &parent, first_column, 4, offsets, NULL, 20, 0, NULL}};
 static struct fe_table *tables[] = {&parent, &child, &orphan, &tiny, &many, &edge};
 static const struct fe_catalog catalog = {6, tables};
 
@@ -142,6 +144,7 @@ static void make_child(void)
     child.keyidx = child_keys;
     orphan = child; /* without foreign keys */
     orphan.name = "orphan";
+    orphan.keyidx = orphan_keys;
     child.nfks = 2;
     child.fks = child_fks;
 }

@@ -46,6 +46,7 @@ const struct verify_plan verify_plans[PLANS] = {
     [HASH] = {JOIN("inner", "hash", SCAN_OF("parent"), "id", SCAN_OF("tiny"), "v", ", 'build': 'right'"), 0, 0, 0},
     [LEFT] = {JOIN("left", "hash", SCAN_OF("child"), "oid", SCAN_OF("parent"), "id", ""), 0, 0, 0},
     [ARRAY] = {JOIN("inner", "index", SCAN_OF("tiny"), "k", SCAN_OF("child"), "cid", ", 'build': 'right'"), 0, 0, 0},
+    [RANKS] = {JOIN("inner", "index", SCAN_OF("tiny"), "k", SCAN_OF("orphan"), "cid", ", 'build': 'right'"), 0, 0, 0},
     [PARENT] = {JOIN("inner", "index", SCAN_OF("parent"), "id", SCAN_OF("child"), "oid", ", 'build': 'right'"), 0, 0,
                 0},
     [CHILDREN] =

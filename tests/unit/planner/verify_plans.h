@@ -21,6 +21,7 @@ enum plan {
     HASH,
     LEFT,
     ARRAY,
+    RANKS,
     PARENT,
     CHILDREN,
     COLUMN,
