@@ -56,7 +56,7 @@ class Block:
 
 def grouped(rng, node, a, keys):
     columns = [f"{a}f.f_qty", f"{a}p.p_val", f"{a}p.p_kind", f"{a}f.f_id"]
-    aggs = [{"fn": rng.choice(["sum", "min", "max", "count", *(["avg"] if rng.random() < 0.3 else [])]), "arg": rng.choice(columns), "as": f"{a}v{i}"} for i in range(rng.randint(1, 3))]
+    aggs = [{"fn": rng.choice(["sum", "min", "max", "count", "bit_xor", *(["avg"] if rng.random() < 0.3 else [])]), "arg": rng.choice(columns), "as": f"{a}v{i}"} for i in range(rng.randint(1, 3))]
     if rng.random() < 0.4:
         aggs.append({"fn": "count", "as": f"{a}n"})
     return {"op": "aggregate", "keys": [{"expr": f"{a}{k}", "as": f"{a}k{i}"} for i, k in enumerate(keys)], "aggs": aggs, "input": node}
