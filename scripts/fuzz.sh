@@ -29,7 +29,7 @@ if command -v ccache >/dev/null; then
 fi
 mkdir -p build/fuzz/found
 cmake -S . -B build/fuzz -G Ninja "-DCMAKE_C_COMPILER=${clang:-clang}" "${launcher[@]}" \
-    -DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g' \
+    -DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g1' \
     -DHEDDLE_FUZZ=ON -DHEDDLE_SANITIZE=ON >build/fuzz/configure.log 2>&1 || {
     cat build/fuzz/configure.log
     exit 1

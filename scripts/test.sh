@@ -38,12 +38,12 @@ fi
 
 failed=()
 
-# run_tests PRESET [CTEST ARGUMENT]...
+# run_tests PRESET [CTEST ARGUMENT]...: one more at a time than there are processors, since some tests wait.
 run_tests() {
     local preset=$1
     shift
     say "testing build/$preset"
-    ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@" ||
+    ctest --test-dir "build/$preset" -j "$((jobs + 1))" --output-on-failure --no-tests=error "$@" ||
         failed+=("$preset")
 }
 
