@@ -36,6 +36,15 @@ bool fe_agg_is_ordered(enum fe_agg_fn fn)
     return ordered[fn];
 }
 
+enum fe_merge fe_agg_merge(enum fe_agg_fn fn)
+{
+    static const enum fe_merge merges[FE_AGG_COUNT_OF] = {
+#define T_AGG(id, name, args, distinct, how) [FE_AGG_##id] = FE_MERGES_##how,
+#include "frontend/aggs.def"
+    };
+    return merges[fn];
+}
+
 const char *fe_agg_name(enum fe_agg_fn fn)
 {
     return agg_names[fn];

@@ -20,6 +20,16 @@ enum fe_agg_fn {
 #include "frontend/aggs.def"
     FE_AGG_COUNT_OF
 };
+/* How an aggregate of a group follows from those of its parts, where none is of distinct values. */
+enum fe_merge {
+    FE_MERGES_NOT, /* it takes all rows */
+    FE_MERGES_SAME, /* by the same function of the parts' values */
+    FE_MERGES_COUNTS, /* by their sum, 0 where there are none */
+    FE_MERGES_SUMS, /* by their sum, if its type has room and addition is exact */
+    FE_MERGES_RATIO, /* of sums and counts */
+    FE_MERGES_BY, /* by the extreme of the parts' `by` */
+    FE_MERGES_KEYS /* it follows from the keys */
+};
 enum fe_join_kind { FE_INNER, FE_LEFT, FE_RIGHT, FE_FULL, FE_SEMI, FE_ANTI, FE_MARK };
 enum fe_strategy { FE_AUTO, FE_HASH, FE_DIRECT, FE_INDEX, FE_LOOP, FE_RADIX, FE_MERGE, FE_BAND };
 enum fe_side { FE_SIDE_AUTO, FE_SIDE_LEFT, FE_SIDE_RIGHT };
@@ -361,6 +371,7 @@ void fe_plan_scans(const struct fe_plan *p, void (*visit)(void *ctx, struct fe_n
 
 const char *fe_relop_name(enum fe_relop op);
 const char *fe_agg_name(enum fe_agg_fn fn);
+enum fe_merge fe_agg_merge(enum fe_agg_fn fn);
 bool fe_agg_is_moment(enum fe_agg_fn fn); /* variance and its kin: float64 of one number or two */
 bool fe_agg_is_ordered(enum fe_agg_fn fn); /* of rows in an order, or of groupings of its own */
 const char *fe_join_kind_name(enum fe_join_kind k);

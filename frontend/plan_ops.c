@@ -230,7 +230,7 @@ static const struct {
     int args;
     bool distinct;
 } aggs[] = {
-#define T_AGG(id, name, args, distinct) {name, args, distinct},
+#define T_AGG(id, name, args, distinct, merges) {name, args, distinct},
 #include "frontend/aggs.def"
 };
 

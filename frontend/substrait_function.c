@@ -359,8 +359,8 @@ static const struct sub_aggregate standard_aggregates[] = {
 #include "frontend/substrait_calcite.def"
 };
 /* Heddle's own, whose arguments are those of the plan's fields in the order arg, by or q or separator. */
-#define T_AGG(id, name, nargs, distinct) {name, name, (nargs) == 2 ? SUB_AGG_BY : SUB_AGG_PLAIN},
-#define T_ORDERED(id, name, distinct)    {name, name, (enum sub_agg_rule)OWN_##id},
+#define T_AGG(id, name, nargs, ...)   {name, name, (nargs) == 2 ? SUB_AGG_BY : SUB_AGG_PLAIN},
+#define T_ORDERED(id, name, distinct) {name, name, (enum sub_agg_rule)OWN_##id},
 enum {
     OWN_MEDIAN = SUB_AGG_PLAIN,
     OWN_QUANTILE_CONT = SUB_AGG_Q,

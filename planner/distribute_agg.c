@@ -44,28 +44,14 @@ static bool sum_is_safe(const struct dist *d, const struct fe_node *input, const
 
 static bool in_two_steps(const struct dist *d, const struct fe_node *input, const struct fe_agg *g)
 {
-    switch (g->fn) {
-    case FE_AGG_COUNT_STAR:
-    case FE_AGG_COUNT:
-    case FE_AGG_MIN:
-    case FE_AGG_MAX:
-    case FE_AGG_BIT_OR:
-    case FE_AGG_BIT_XOR:
-    case FE_AGG_BIT_AND:
-    case FE_AGG_COUNT_IF:
-    case FE_AGG_BOOL_AND:
-    case FE_AGG_BOOL_OR:
-    case FE_AGG_GROUPING: return true;
-    case FE_AGG_AVG:
-    case FE_AGG_SUM: return g->distinct || sum_is_safe(d, input, g->arg);
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX: return g->by->type.kind != HD_BOOL;
-#define T_AGG(id, ...)
-#define T_MOMENT(id, ...)  case FE_AGG_##id:
-#define T_ORDERED(id, ...) case FE_AGG_##id:
-#include "frontend/aggs.def"
-    case FE_AGG_ANY:
-    case FE_AGG_COUNT_OF: break;
+    switch (fe_agg_merge(g->fn)) {
+    case FE_MERGES_SAME:
+    case FE_MERGES_COUNTS:
+    case FE_MERGES_KEYS: return true;
+    case FE_MERGES_SUMS:
+    case FE_MERGES_RATIO: return g->distinct || sum_is_safe(d, input, g->arg);
+    case FE_MERGES_BY: return g->by->type.kind != HD_BOOL;
+    case FE_MERGES_NOT: break;
     }
     return false;
 }

@@ -46,28 +46,16 @@ static bool sum_has_room(struct hd_type t)
 /* Groups of a finer grouping tell it. */
 static bool can_merge(const struct fe_agg *a)
 {
-    switch (a->fn) {
-    case FE_AGG_COUNT_STAR:
-    case FE_AGG_MIN:
-    case FE_AGG_MAX:
-    case FE_AGG_BIT_OR:
-    case FE_AGG_GROUPING: return true;
-    case FE_AGG_COUNT:
-    case FE_AGG_BIT_XOR:
-    case FE_AGG_SUM: return !a->distinct;
-    case FE_AGG_AVG: return !a->distinct && sum_has_room(a->arg->type);
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_COUNT_IF: /* these are others by now */
-    case FE_AGG_BIT_AND:
-    case FE_AGG_BOOL_AND:
-    case FE_AGG_BOOL_OR:
-#define T_AGG(id, ...)
-#define T_MOMENT(id, ...)  case FE_AGG_##id:
-#define T_ORDERED(id, ...) case FE_AGG_##id:
-#include "frontend/aggs_said.def"
-    case FE_AGG_ANY:
-    case FE_AGG_COUNT_OF: break;
+    if (a->distinct)
+        return false;
+    switch (fe_agg_merge(a->fn)) {
+    case FE_MERGES_SAME:
+    case FE_MERGES_COUNTS:
+    case FE_MERGES_SUMS:
+    case FE_MERGES_KEYS: return true;
+    case FE_MERGES_RATIO: return sum_has_room(a->arg->type);
+    case FE_MERGES_BY:
+    case FE_MERGES_NOT: break;
     }
     return false;
 }

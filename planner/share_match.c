@@ -75,28 +75,14 @@ static bool adds_up(const struct fe_agg *a)
 {
     if (a->distinct)
         return false;
-    switch (a->fn) {
-    case FE_AGG_COUNT_STAR:
-    case FE_AGG_COUNT:
-    case FE_AGG_MIN:
-    case FE_AGG_MAX: return true;
-    case FE_AGG_SUM: return !hd_type_is_float(a->type);
-    case FE_AGG_AVG:
-    case FE_AGG_BIT_OR:
-    case FE_AGG_BIT_XOR:
-    case FE_AGG_BIT_AND:
-    case FE_AGG_ARG_MIN:
-    case FE_AGG_ARG_MAX:
-    case FE_AGG_COUNT_IF:
-    case FE_AGG_BOOL_AND:
-    case FE_AGG_BOOL_OR:
-    case FE_AGG_GROUPING:
-#define T_AGG(id, ...)
-#define T_MOMENT(id, ...)  case FE_AGG_##id:
-#define T_ORDERED(id, ...) case FE_AGG_##id:
-#include "frontend/aggs_said.def"
-    case FE_AGG_ANY:
-    case FE_AGG_COUNT_OF: break;
+    switch (fe_agg_merge(a->fn)) {
+    case FE_MERGES_SAME:
+    case FE_MERGES_COUNTS: return true;
+    case FE_MERGES_SUMS: return !hd_type_is_float(a->type);
+    case FE_MERGES_RATIO:
+    case FE_MERGES_BY:
+    case FE_MERGES_KEYS:
+    case FE_MERGES_NOT: break;
     }
     return false;
 }
@@ -110,7 +96,7 @@ static int column_of(struct fe_node *g, const struct fe_agg *a, const char *name
             same_expr(a->by, b->by))
             return g->u.agg.nkeys + i;
     }
-    const bool counts = a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR;
+    const bool counts = fe_agg_merge(a->fn) == FE_MERGES_COUNTS;
     const bool nullable = !counts && (g->u.agg.nkeys == 0 || !a->arg || a->arg->nullable);
     g->u.agg.aggs[g->u.agg.naggs++] = *a;
     g->cols[g->ncols] = (struct fe_column){name, a->type, nullable};
@@ -168,7 +154,7 @@ static bool coarser(struct ctx *c, struct fe_node *g, const struct fe_node *y, c
     to->u.agg.aggs = hd_dup(c->a, y->u.agg.aggs, sizeof *to->u.agg.aggs * (size_t)y->u.agg.naggs);
     for (int i = 0; i < y->u.agg.naggs; i++) {
         struct fe_agg *a = &to->u.agg.aggs[i];
-        const bool counts = a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR;
+        const bool counts = fe_agg_merge(a->fn) == FE_MERGES_COUNTS;
         a->arg = counts ? NULL : columns[nk + i];
         a->rows = counts ? columns[nk + i] : NULL;
     }

@@ -29,7 +29,7 @@ if command -v ccache >/dev/null; then
 fi
 mkdir -p build/fuzz/found
 cmake -S . -B build/fuzz -G Ninja "-DCMAKE_C_COMPILER=${clang:-clang}" "${launcher[@]}" \
-    -DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g' \
+    -DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g1' \
     -DHEDDLE_FUZZ=ON -DHEDDLE_SANITIZE=ON >build/fuzz/configure.log 2>&1 || {
     cat build/fuzz/configure.log
     exit 1
@@ -43,16 +43,17 @@ fi
 say "building build/fuzz"
 ninja -C build/fuzz --quiet "${names[@]/#/fuzz_}"
 
-# What makes a run repeatable: inputs for some 25 s (of patterns and formats for some 5), and addresses that do not vary, since libFuzzer learns from
+# What makes a run repeatable: inputs for some 15 s (of patterns and formats for some 5), and addresses that do not vary, since libFuzzer learns from
 # operands of comparisons, pointers among them. Threads compare in any order: nothing is learnt from those.
 repeatable() {
     case $1 in
-    planner) echo "-runs=25000" ;;
-    arrow) echo "-runs=38000 -use_cmp=0" ;;
-    csv) echo "-runs=75000" ;;
+    planner) echo "-runs=15000" ;;
+    arrow) echo "-runs=23000 -use_cmp=0" ;;
+    csv) echo "-runs=45000" ;;
     pattern) echo "-runs=1500" ;;
     format) echo "-runs=8000" ;;
-    *) echo "-runs=155000" ;;
+    substrait) echo "-runs=155000" ;;
+    *) echo "-runs=93000" ;;
     esac
 }
 

@@ -6,7 +6,8 @@
 # quick  the release build and the tests labelled quick
 # full   the default, what CI runs: builds release, the same without LLVM and without CUDA, dev (address and undefined
 #        behaviour sanitizers) and tsan, fuzzes with a seed drawn from the commit, and runs all tests but the slow ones
-#        sanitized, but for half of those labelled full, which the commit draws: they run in the release build
+#        sanitized, but for half of those labelled full, which the commit draws: they run in the release build, as does
+#        the other half of those labelled quick, and what is labelled so and is not in dev
 # slow   the release build and the tests labelled slow or full
 #
 # Installs what is missing first (scripts/setup.sh).
@@ -37,12 +38,12 @@ fi
 
 failed=()
 
-# run_tests PRESET [CTEST ARGUMENT]...
+# run_tests PRESET [CTEST ARGUMENT]...: one more at a time than there are processors, since some tests wait.
 run_tests() {
     local preset=$1
     shift
     say "testing build/$preset"
-    ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@" ||
+    ctest --test-dir "build/$preset" -j "$((jobs + 1))" --output-on-failure --no-tests=error "$@" ||
         failed+=("$preset")
 }
 
@@ -50,10 +51,10 @@ has_tests() {
     ! ctest --test-dir "build/$1" -N -L "$2" | grep -q '^Total Tests: 0$'
 }
 
-# drawn_tests PRESET: a regular expression of the half of the tests labelled full that the commit draws, by their names, so
-# that one build runs what the other leaves out. What makes data for other tests is in neither half.
+# drawn_tests PRESET LABEL: a regular expression of the half of the tests with the label that the commit draws, by their names,
+# so that one build runs what the other leaves out. What makes data for other tests is in neither half.
 drawn_tests() {
-    ctest --test-dir "build/$1" --show-only=json-v1 -L '^full$' -LE '^(slow|tsan)$' | python3 -c '
+    ctest --test-dir "build/$1" --show-only=json-v1 -L "^$2\$" -LE '^(slow|tsan)$' | python3 -c '
 import json, sys, zlib
 names = []
 for test in json.load(sys.stdin)["tests"]:
@@ -88,9 +89,9 @@ full)
     build dev
     run_tsan
     scripts/fuzz.sh --commit 300 || failed+=(fuzz)
-    run_tests dev -LE '^(slow|tsan)$' -E "$(drawn_tests dev)"
-    run_tests release -LE '^(slow|tsan|full)$'
-    run_tests release -L '^full$' -LE '^(slow|tsan)$' -R "$(drawn_tests release)"
+    run_tests dev -LE '^(slow|tsan)$' -E "$(drawn_tests dev full)"
+    run_tests release -LE '^(slow|tsan|full)$' -E "$(drawn_tests dev quick)"
+    run_tests release -L '^full$' -LE '^(slow|tsan)$' -R "$(drawn_tests release full)"
     ;;
 esac
 

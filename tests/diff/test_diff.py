@@ -27,6 +27,7 @@ import compare
 import dataset
 import gen_data
 import hdparams
+import seed as seeds
 from cases import PLANS, Database, groups
 from gen_plan import PlanGen
 from gen_render import Writer
@@ -250,6 +251,9 @@ def test_schema():
 
 def main():
     tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
+    if sys.argv[2:]:
+        drawn = random.Random(seeds.seed("commit")).sample(range(len(tests)), int(sys.argv[2]))
+        tests = [tests[i] for i in sorted(drawn)]
     for name, test in tests:
         test()
         print(f"ok {name}", flush=True)

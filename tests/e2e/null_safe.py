@@ -2,7 +2,7 @@
 """Joins whose condition tells NULLs alike, in the words of SQL: rows against DuckDB for every kind, by keys and by a loop,
 and whether keys were found.
 
-Usage: null_safe.py --heddle BIN [--backend B] [--seed N]
+Usage: null_safe.py --heddle BIN [--backend B] [--seed N] [--every K] [--first N|commit]
 """
 import argparse
 import csv
@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../diff"))
+import seed as seeds  # noqa: E402
 
 try:
     import duckdb
@@ -83,12 +86,14 @@ def main():
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=1, help="of the joins, one in so many")
+    parser.add_argument("--first", type=seeds.seed, default=0, help="of those; or drawn from the commit")
     args = parser.parse_args()
-    rng, count = random.Random(args.seed), 0
+    count = 0
     with tempfile.TemporaryDirectory(prefix="heddle-null-safe-") as args.folder, duckdb.connect() as db:
         for number, (kind, condition) in enumerate(itertools.product(KINDS, CONDITIONS)):
-            if number % args.every:
+            if (number - args.first) % args.every:
                 continue
+            rng = random.Random(f"{args.seed} {number}")
             left, right = (table(rng, db, side, rng.choice([0, 1, 30, 60, 60])) for side in "lr")
             want = Counter(tuple(map(cell, row)) for row in db.execute(sql_of(kind, condition)).fetchall())
             for strategy in ("auto", "loop"):

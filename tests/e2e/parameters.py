@@ -20,6 +20,9 @@ import tempfile
 from collections import Counter
 from decimal import Decimal, getcontext
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../diff"))
+import seed as seeds  # noqa: E402
+
 try:
     import duckdb
     import pyarrow as pa
@@ -438,8 +441,9 @@ def main():
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--rows", type=int, default=1200)
     parser.add_argument("--every", type=int, default=1, help="of the statements, one in so many")
+    parser.add_argument("--first", type=seeds.seed, default=0, help="of those; or drawn from the commit")
     args = parser.parse_args()
-    some = list(cases())[::args.every]
+    some = list(cases())[args.first % args.every::args.every]
     with tempfile.TemporaryDirectory(prefix="heddle-parameters-") as folder, duckdb.connect() as db:
         args.folder = pathlib.Path(folder)
         if args.library or "HEDDLE_CACHE" not in os.environ:

@@ -7,30 +7,9 @@ Usage: shared_scans.py --heddle BIN [--backend cpu|cuda] [--count N] [--seed S]
 Conditions are written in any order, some uses have more of them, tables are scanned, looked up by an index, and read by subplans. Of all
 plans some must share, and some must not. Keys are compared with a grouping by the row's key alone and a minimum of what is computed.
 """
-import argparse
-import json
-import pathlib
-import random
-import subprocess
 import sys
-import tempfile
 
-ROWS = 20000
-
-
-def load(heddle, folder, rng):
-    """p_text and p_code are strings of their own, kept as bytes; f refers to p."""
-    lines = [f"{i}|{i % 97}-{rng.randrange(10**9)}|{'' if rng.random() < 0.1 else f'{rng.randrange(90):02}x{i}'}|{rng.randrange(50)}|{'' if rng.random() < 0.1 else rng.randrange(1000)}\n"
-             for i in range(ROWS)]
-    (folder / "p.tbl").write_text("".join(lines))
-    (folder / "f.tbl").write_text("".join(f"{i}|{rng.choice([7, rng.randrange(ROWS)])}|{rng.randrange(40)}\n" for i in range(30000)))
-    column = lambda name, kind="int32", nullable=False: {"name": name, "type": kind, **({"nullable": True} if nullable else {})}  # noqa: E731
-    tables = [{"name": "p", "primary_key": ["p_id"], "columns": [column("p_id"), column("p_text", "string"), column("p_code", "string", True), column("p_kind"), column("p_val", nullable=True)]},
-              {"name": "f", "primary_key": ["f_id"], "columns": [column("f_id"), column("f_p"), column("f_qty")], "foreign_keys": [{"columns": ["f_p"], "table": "p", "references": ["p_id"]}]}]
-    form = {"delimiter": "|", "header": False, "null": "", "trailing_delimiter": False}
-    (folder / "schema.json").write_text(json.dumps({"format": form, "tables": tables}))
-    subprocess.run([heddle, "load", "--schema", folder / "schema.json", "--from", folder, "--out", folder / "db"], check=True)
-
+from shared_plans import arguments, compare, explained, join
 
 # ---- plans ----
 
@@ -46,10 +25,6 @@ def scan(rng, common, alias):
     for c in ("p_id", "p_text", "p_code", "p_kind", "p_val"):
         pred = pred.replace(c, f"{alias}.{c}")
     return {"op": "scan", "table": "p", "alias": alias, **({"filter": pred} if parts else {})}
-
-
-def join(kind, left, right, on, **more):
-    return {"op": "join", "kind": kind, "left": left, "right": right, "on": on, **more}
 
 
 def average(rng, common, alias):
@@ -98,49 +73,27 @@ def computed(rng):
 
 # ---- the test ----
 
-def run(args, folder, plans):
-    lines = [json.dumps({"plan": p, "out": str(folder / f"{i}.csv"), "format": "csv"}) for i, p in enumerate(plans)]
-    (folder / "batch").write_text("\n".join(lines) + "\n")
-    done = subprocess.run([args.heddle, "run", "--batch", folder / "batch", "--db", folder / "db", "--threads", "2", "--backend", args.backend], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return [sorted((folder / f"{i}.csv").read_text().splitlines()) for i in range(len(plans))]
-
-
-def shares(args, folder, p):
-    (folder / "plan.json").write_text(json.dumps(p))
-    done = subprocess.run([args.heddle, "explain", folder / "plan.json", "--db", folder / "db", "--dump", "physical", "--backend", "cpu"], capture_output=True, text=True, check=True)
-    return 'keep "p"' in done.stdout
+def pairs_of(rng, count):
+    pairs = []
+    for i in range(count):
+        if i % 3 == 2:
+            pairs.append(computed(rng))
+        else:
+            plan = shared(rng)
+            pairs.append([plan, {**plan, "order": "auto"}])
+    return pairs
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--heddle", required=True)
-    ap.add_argument("--backend", default="cpu")
-    ap.add_argument("--count", type=int, default=40)
-    ap.add_argument("--seed", type=int, default=1)
-    args = ap.parse_args()
-    rng, wrong = random.Random(args.seed), 0
-    with tempfile.TemporaryDirectory(prefix="heddle-shared-scans-") as name:
-        folder = pathlib.Path(name)
-        load(args.heddle, folder, rng)
-        pairs = []
-        for i in range(args.count):
-            if i % 3 == 2:
-                pairs.append(computed(rng))
-            else:
-                plan = shared(rng)
-                pairs.append([plan, {**plan, "order": "auto"}])
-        got = run(args, folder, [p for pair in pairs for p in pair])
-        for i, pair in enumerate(pairs):
-            if got[2 * i] != got[2 * i + 1]:
-                wrong += 1
-                print(f"plan {i} of seed {args.seed} has other rows than\n{json.dumps(pair[0])}\n{json.dumps(pair[1])}")
-        some = sum(len(rows) > 1 for rows in got[::2])
+    args = arguments()
+
+    def judge(folder, pairs):
         looked = [pair[1] for pair in pairs if "order" in pair[1]][:30]
-        changed = sum(shares(args, folder, p) for p in looked)
-    print(f"{args.count} pairs of plans, {some} with rows, {wrong} wrong; {changed} of {len(looked)} share a scan")
-    return 1 if wrong or not len(looked) / 5 < changed < len(looked) * 0.95 or some < args.count / 2 else 0
+        changed = sum(explained(args, folder, p, 'keep "p"') for p in looked)
+        return f"{changed} of {len(looked)} share a scan", not len(looked) / 5 < changed < len(looked) * 0.95
+
+    some, wrong = compare(args, pairs_of, judge)
+    return 1 if wrong or some < args.count / 2 else 0
 
 
 if __name__ == "__main__":

@@ -8,15 +8,9 @@ A subplan is written again with other names, its joins in another order, other c
 else (another literal, parameter, kind of join, side that may be NULL), and both are joined, compared or put together. Some plans must share,
 and some must not.
 """
-import argparse
-import json
-import pathlib
-import random
-import subprocess
 import sys
-import tempfile
 
-from shared_scans import join, load, run
+from shared_plans import arguments, compare, explained, join
 
 
 def table(name, alias, *conditions):
@@ -56,7 +50,7 @@ class Block:
 
 def grouped(rng, node, a, keys):
     columns = [f"{a}f.f_qty", f"{a}p.p_val", f"{a}p.p_kind", f"{a}f.f_id"]
-    aggs = [{"fn": rng.choice(["sum", "min", "max", "count", *(["avg"] if rng.random() < 0.3 else [])]), "arg": rng.choice(columns), "as": f"{a}v{i}"} for i in range(rng.randint(1, 3))]
+    aggs = [{"fn": rng.choice(["sum", "min", "max", "count", "bit_xor", *(["avg"] if rng.random() < 0.3 else [])]), "arg": rng.choice(columns), "as": f"{a}v{i}"} for i in range(rng.randint(1, 3))]
     if rng.random() < 0.4:
         aggs.append({"fn": "count", "as": f"{a}n"})
     return {"op": "aggregate", "keys": [{"expr": f"{a}{k}", "as": f"{a}k{i}"} for i, k in enumerate(keys)], "aggs": aggs, "input": node}
@@ -95,35 +89,23 @@ def plan(rng):
     return {"heddle": 1, "params": {"qty": {"type": "int32", "default": "20"}}, "root": node}
 
 
-def shares(args, folder, p):
-    (folder / "plan.json").write_text(json.dumps(p))
-    done = subprocess.run([args.heddle, "explain", folder / "plan.json", "--db", folder / "db", "--dump", "physical", "--backend", "cpu"], capture_output=True, text=True, check=True)
-    return "computed: once" in done.stdout
+def pairs_of(rng, count):
+    plans = [plan(rng) for _ in range(count)]
+    return [(p, {**p, "order": "auto"}) for p in plans]
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--heddle", required=True)
-    ap.add_argument("--backend", default="cpu")
-    ap.add_argument("--count", type=int, default=40)
-    ap.add_argument("--seed", type=int, default=1)
-    args = ap.parse_args()
-    rng, wrong = random.Random(args.seed), 0
-    with tempfile.TemporaryDirectory(prefix="heddle-shared-subplans-") as name:
-        folder = pathlib.Path(name)
-        load(args.heddle, folder, rng)
-        plans = [plan(rng) for _ in range(args.count)]
-        got = run(args, folder, [p for written in plans for p in (written, {**written, "order": "auto"})])
-        for i, p in enumerate(plans):
-            if got[2 * i] != got[2 * i + 1]:
-                wrong += 1
-                print(f"plan {i} of seed {args.seed} has other rows in an order of the planner's\n{json.dumps(p)}")
-        some = sum(len(rows) > 1 for rows in got[::2])
-        looked = plans[:30]
-        changed = sum(shares(args, folder, {**p, "order": "auto"}) for p in looked)
-        written = sum(shares(args, folder, p) for p in looked[:5])
-    print(f"{args.count} plans, {some} with rows, {wrong} wrong; {changed} of {len(looked)} share a subplan, {written} as written")
-    return 1 if wrong or written or not len(looked) / 5 < changed < len(looked) or some < args.count / 4 else 0
+    args = arguments()
+
+    def judge(folder, pairs):
+        shares = lambda plans: sum(explained(args, folder, p, "computed: once") for p in plans)  # noqa: E731
+        looked = pairs[:30]
+        changed, written = shares(auto for _, auto in looked), shares(p for p, _ in looked[:5])
+        said = f"{changed} of {len(looked)} share a subplan, {written} as written"
+        return said, bool(written) or not len(looked) / 5 < changed < len(looked)
+
+    some, wrong = compare(args, pairs_of, judge)
+    return 1 if wrong or some < args.count / 4 else 0
 
 
 if __name__ == "__main__":

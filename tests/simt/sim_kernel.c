@@ -1,7 +1,9 @@
-/* Kernels for the emulator: the emitted source, the embedded headers and the twin are written
- * to a folder under the hash of all of them, and compiled there once. Templates of the folder HEDDLE_SIMT_PLANTED, if it
- * is set, take the place of those of their names: planted_plans.py has bugs in them. */
+/* Kernels for the emulator: the emitted source is written to a folder under the hash of it and of all that it includes, and
+ * compiled there once. The embedded headers and the twin have a folder for all kernels, with the header of pipelines
+ * precompiled: most kernels begin with it, and reading it takes a third of the compiler's time. Templates of the folder
+ * HEDDLE_SIMT_PLANTED, if it is set, take the place of those of their names: planted_plans.py has bugs in them. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,25 +98,33 @@ static int planted_source(struct hd_arena *a, const char **source, struct hd_err
     return 0;
 }
 
-static int digest_all(struct hd_arena *a, const struct sim_compiler *c, const char *source, const char *machine,
-                      struct digest *out, struct hd_err *err)
+static int digest_headers(struct hd_arena *a, const struct sim_compiler *c, struct digest *d, struct hd_err *err)
 {
-    struct digest d = {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
-    digest_add(&d, c->cxx);
-    digest_add(&d, c->flags);
-    digest_add(&d, machine);
+    const char *text;
+    HD_TRY(sim_machine_text(c->root, a, &text, err));
+    *d = (struct digest){0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
+    digest_add(d, c->cxx);
+    digest_add(d, c->flags);
+    digest_add(d, text);
     for (int i = 0; i < hdd_ntemplates; i++) {
-        const char *text;
         HD_TRY(template_text(a, &hdd_templates[i], &text, err));
-        digest_add(&d, text);
+        digest_add(d, text);
     }
-    digest_add(&d, source);
-    *out = d;
     return 0;
 }
 
-static int write_headers(struct hd_arena *a, const char *dir, const char *twin, struct hd_err *err)
+static const char *folder_of(struct hd_arena *a, const struct sim_compiler *c, const struct digest *d)
 {
+    const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d->a, (unsigned long long)d->b);
+    mkdir(c->cache, 0777);
+    mkdir(dir, 0777);
+    return dir;
+}
+
+static int write_headers(struct hd_arena *a, const struct sim_compiler *c, const char *dir, struct hd_err *err)
+{
+    char *twin;
+    HD_TRY(read_text(a, hd_asprintf(a, "%s/tests/simt/twin.cuh", c->root), &twin, err));
     mkdir(hd_asprintf(a, "%s/hd", dir), 0777);
     for (int i = 0; i < hdd_ntemplates; i++) {
         const struct hdd_template *t = &hdd_templates[i];
@@ -145,8 +155,9 @@ static int run(char *const *argv, const char *log)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *dir, const char *out,
-                   struct hd_err *err)
+/* headers: the folder that has hd/; language: what the source is, for -x. */
+static int compile(struct hd_arena *a, const struct sim_compiler *c, const char *headers, const char *language,
+                   const char *source, const char *out, struct hd_err *err)
 {
     char *argv[FLAGS_MAX + 16], *save = NULL;
     const char *temporary = temporary_name(a, out);
@@ -155,17 +166,18 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
     argv[n++] = hd_strdup(a, c->cxx);
     for (char *f = strtok_r(hd_strdup(a, c->flags), " ", &save); f && n < FLAGS_MAX; f = strtok_r(NULL, " ", &save))
         argv[n++] = f;
-    argv[n++] = hd_asprintf(a, "-I%s", dir);
+    argv[n++] = hd_asprintf(a, "-I%s", headers);
     argv[n++] = hd_asprintf(a, "-I%s", c->root);
     argv[n++] = hd_strdup(a, "-x");
-    argv[n++] = hd_strdup(a, "c++");
-    argv[n++] = hd_asprintf(a, "%s/kernel.cu", dir);
+    argv[n++] = hd_strdup(a, language);
+    argv[n++] = hd_strdup(a, source);
     argv[n++] = hd_strdup(a, "-o");
     argv[n++] = hd_strdup(a, temporary);
+    argv[n++] = hd_strdup(a, "-lgcc"); /* 128 bits; all else is in the program that loads it */
     argv[n] = NULL;
     if (run(argv, log) != 0) {
         char *text = NULL;
-        HD_FAIL(err, TOOL, dir, "the host compiler refused an emitted kernel");
+        HD_FAIL(err, TOOL, source, "the host compiler refused an emitted kernel");
         if (read_text(a, log, &text, NULL) == 0)
             hd_err_set_detail(err, text);
         return -1;
@@ -174,23 +186,44 @@ static int compile(struct hd_arena *a, const struct sim_compiler *c, const char 
     return rename(temporary, out) == 0 ? 0 : HD_FAIL(err, IO, out, "the file cannot be written");
 }
 
+/* What all kernels of a process include. The precompiled header is written last: with it, all are there. */
+static int prepare_headers(struct hd_arena *a, const struct sim_compiler *c, struct digest *d, struct hd_err *err)
+{
+    HD_TRY(digest_headers(a, c, d, err));
+    const char *dir = folder_of(a, c, d), *source = hd_asprintf(a, "%s/hd/pipeline.cuh", dir),
+               *compiled = hd_asprintf(a, "%s.gch", source);
+    if (access(compiled, R_OK) == 0)
+        return 0;
+    HD_TRY(write_headers(a, c, dir, err));
+    return compile(a, c, dir, "c++-header", source, compiled, err);
+}
+
+/* The digest of all that is included, once for a process, whose compiler is one. */
+static int headers_of(struct hd_arena *a, const struct sim_compiler *c, struct digest *d, struct hd_err *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct digest known;
+    static bool ready;
+    pthread_mutex_lock(&lock);
+    ready = ready || prepare_headers(a, c, &known, err) == 0;
+    const int rc = ready ? 0 : -1;
+    *d = known;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
 int sim_compile(const struct sim_compiler *c, struct hd_arena *a, const char *source, const char **library,
                 struct hd_err *err)
 {
-    char *twin = NULL;
-    const char *machine;
-    HD_TRY(read_text(a, hd_asprintf(a, "%s/tests/simt/twin.cuh", c->root), &twin, err));
-    HD_TRY(sim_machine_text(c->root, a, &machine, err));
-    HD_TRY(planted_source(a, &source, err));
     struct digest d;
-    HD_TRY(digest_all(a, c, source, machine, &d, err));
-    const char *dir = hd_asprintf(a, "%s/%016llx%016llx", c->cache, (unsigned long long)d.a, (unsigned long long)d.b);
+    HD_TRY(headers_of(a, c, &d, err));
+    HD_TRY(planted_source(a, &source, err));
+    const char *headers = folder_of(a, c, &d);
+    digest_add(&d, source);
+    const char *dir = folder_of(a, c, &d), *written = hd_asprintf(a, "%s/kernel.cu", dir);
     *library = hd_asprintf(a, "%s/kernel.so", dir);
     if (access(*library, R_OK) == 0)
         return 0;
-    mkdir(c->cache, 0777);
-    mkdir(dir, 0777);
-    HD_TRY(write_headers(a, dir, twin, err));
-    HD_TRY(write_text(a, hd_asprintf(a, "%s/kernel.cu", dir), source, err));
-    return compile(a, c, dir, *library, err);
+    HD_TRY(write_text(a, written, source, err));
+    return compile(a, c, headers, "c++", written, *library, err);
 }

@@ -9,136 +9,47 @@
 #include <unistd.h>
 
 #include "api/api_gpu.h"
-#include "include/heddle.h"
 #include "runtime/base/fault.h"
-#include "tests/simt/check.h"
-#include "tests/simt/sim_compiler.h"
+#include "tests/simt/gates.h"
+#include "tests/simt/session.h"
 #include "tests/simt/sim_device.h"
-
-#define EXPECT(condition) CHECK(condition, "not so")
-
-enum { WAIT_MS = 60000 };
 
 /* ---- a device that can be held up --------------------------------------------------------------- */
 
-enum gate { SHUT, PASS, FAIL };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static enum gate opening, compiling;
 static int opens, compiles; /* that began */
 static uint64_t device_memory;
 
-static void set(enum gate *g, enum gate to)
+static enum gate may_compile(const char *source HD_UNUSED)
 {
-    pthread_mutex_lock(&lock);
-    *g = to;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static enum gate pass(const enum gate *g, int *count)
-{
-    pthread_mutex_lock(&lock);
-    ++*count;
-    pthread_cond_broadcast(&changed);
-    while (*g == SHUT)
-        pthread_cond_wait(&changed, &lock);
-    enum gate found = *g;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-static int number(const int *count)
-{
-    pthread_mutex_lock(&lock);
-    int n = *count;
-    pthread_mutex_unlock(&lock);
-    return n;
-}
-
-static void wait_for(const int *count, int at_least)
-{
-    pthread_mutex_lock(&lock);
-    while (*count < at_least)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-struct gated {
-    struct rt_compiler c;
-    struct rt_compiler *host;
-};
-
-static int compile(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
-                   struct hd_err *err)
-{
-    struct gated *g = c->self;
-    if (pass(&compiling, &compiles) == FAIL)
-        return HD_FAIL(err, TOOL, name, "the compiler is broken");
-    return g->host->compile(g->host, name, source, image, err);
-}
-
-static void close_compiler(struct rt_compiler *c)
-{
-    struct gated *g = c->self;
-    g->host->close(g->host);
-    free(g);
+    return pass(&compiling, &compiles);
 }
 
 static int open_gated(int n HD_UNUSED, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED, struct rt_device **d,
                       struct rt_compiler **c, struct hd_err *err)
 {
     struct sim_device_options o;
-    struct gated *g = calloc(1, sizeof *g);
-    if (pass(&opening, &opens) == FAIL) {
-        free(g);
+    if (pass(&opening, &opens) == FAIL)
         return HD_FAIL(err, RESOURCE, NULL, "the device does not open");
-    }
     sim_device_options_init(&o);
     if (device_memory)
         o.memory = device_memory;
-    EXPECT(g && sim_device_open(&o, d, err) == 0 && sim_compiler_open(&g->host, err) == 0);
-    g->c = (struct rt_compiler){.identity = g->host->identity, .compile = compile, .close = close_compiler, .self = g};
-    *c = &g->c;
-    return 0;
+    EXPECT(sim_device_open(&o, d, err) == 0);
+    return gated_compiler(may_compile, c, err);
 }
 
 /* ---- contexts, statements ------------------------------------------------------------------------ */
 
-static const char *folder;
-static heddle_context *context;
-static heddle_database *database;
-
-static void ok(int rc, heddle_error **e)
-{
-    if (rc != 0)
-        fprintf(stderr, "%s: %s\n", heddle_error_path(*e), heddle_error_message(*e));
-    EXPECT(rc == 0);
-    heddle_error_free(*e);
-}
-
 /* slower: a CPU so many times slower than it is. */
 static void begin(enum gate open, enum gate code, const char *slower)
 {
-    heddle_options o;
-    heddle_error *e = NULL;
-    heddle_options_init(&o);
-    o.threads = 2;
-    o.cache_dir = "";
+    const heddle_options o = session_options();
     opens = compiles = 0;
     opening = open;
     compiling = code;
     setenv("HEDDLE_AUTO_SLOWER_CPU", slower, 1);
     setenv("HEDDLE_AUTO_MEASURE", "0", 1);
-    ok(heddle_context_new(&o, &context, &e), &e);
-    ok(heddle_database_open(context, folder, 0, &database, &e), &e);
-}
-
-static void end(void)
-{
-    heddle_database_free(database);
-    heddle_context_free(context);
+    session_begin(&o);
 }
 
 static const char SUM[] =
@@ -154,72 +65,10 @@ static const char GROUPS[] =
 static heddle_statement *prepare(const char *plan, bool deterministic)
 {
     heddle_statement_options o;
-    heddle_statement *s = NULL;
-    heddle_error *e = NULL;
     heddle_statement_options_init(&o);
     o.backend = "auto";
     o.deterministic = deterministic;
-    ok(heddle_prepare(database, plan, &o, &s, &e), &e);
-    return s;
-}
-
-/* The bytes of all rows: columns are decimals and int64 of one batch. */
-struct rows {
-    unsigned char bytes[256];
-    size_t n;
-};
-
-static void add_column(struct rows *r, const struct ArrowArray *a, size_t width)
-{
-    size_t n = (size_t)a->length * width;
-    EXPECT(r->n + n <= sizeof r->bytes);
-    memcpy(r->bytes + r->n, a->buffers[1], n);
-    r->n += n;
-}
-
-static struct rows read_rows(struct ArrowArrayStream *stream)
-{
-    struct rows r = {.n = 0};
-    struct ArrowArray batch;
-    struct ArrowSchema schema;
-    EXPECT(stream->get_schema(stream, &schema) == 0);
-    for (;;) {
-        EXPECT(stream->get_next(stream, &batch) == 0);
-        if (!batch.release)
-            break;
-        for (int64_t c = 0; c < batch.n_children; c++)
-            if (*schema.children[c]->format != 'u')
-                add_column(&r, batch.children[c], *schema.children[c]->format == 'd' ? 16 : 8);
-        batch.release(&batch);
-    }
-    schema.release(&schema);
-    stream->release(stream);
-    return r;
-}
-
-static struct rows run(heddle_statement *s)
-{
-    struct ArrowArrayStream stream;
-    heddle_error *e = NULL;
-    ok(heddle_execute(s, &stream, &e), &e);
-    return read_rows(&stream);
-}
-
-static void same(struct rows a, struct rows b)
-{
-    EXPECT(a.n > 0 && a.n == b.n && memcmp(a.bytes, b.bytes, a.n) == 0);
-}
-
-static bool reports(heddle_statement *s, const char *text)
-{
-    char *json;
-    heddle_error *e = NULL;
-    ok(heddle_statement_report(s, &json, &e), &e);
-    bool found = strstr(json, text) != NULL;
-    if (getenv("TEST_AUTO_VERBOSE"))
-        printf("%.400s\n", json);
-    heddle_free(json);
-    return found;
+    return session_prepare(plan, &o);
 }
 
 static bool on(heddle_statement *s, const char *backend)
@@ -324,8 +173,7 @@ static void a_broken_compiler_is_left_alone_after_three_plans(void)
         heddle_statement *s = prepare(plan, false);
         struct rows first = run(s);
         run_until(s, "not the GPU: the compiler is broken", first);
-        while (heddle_context_busy(context)) /* another unit of the same plan may have waited for its turn */
-            usleep(1000);
+        wait_until_idle(); /* another unit of the same plan may have waited for its turn */
         int after = number(&compiles);
         for (int k = 0; k < 5; k++)
             same(run(s), first);
@@ -379,17 +227,8 @@ static void all_can_be_freed_while_it_opens(void)
     EXPECT(number(&compiles) == 0);
 }
 
-static void *let_pass(void *arg)
-{
-    (void)arg;
-    usleep(30000);
-    set(&compiling, PASS);
-    return NULL;
-}
-
 static void all_can_be_freed_while_it_compiles(void)
 {
-    pthread_t t;
     begin(PASS, SHUT, little);
     heddle_statement *s = prepare(SUM, false), *other = prepare(GROUPS, false);
     run(s);
@@ -398,19 +237,18 @@ static void all_can_be_freed_while_it_compiles(void)
     heddle_statement_free(s);
     heddle_statement_free(other);
     heddle_database_free(database);
-    EXPECT(pthread_create(&t, NULL, let_pass, NULL) == 0);
+    pthread_t t = let_pass(&compiling);
     heddle_context_free(context); /* waits for the compiler */
     pthread_join(t, NULL);
 }
 
 static void a_context_can_be_freed_before_it_began(void)
 {
-    pthread_t t;
     begin(PASS, SHUT, little);
     heddle_statement *s = prepare(SUM, false);
     run(s);
     heddle_statement_free(s);
-    EXPECT(pthread_create(&t, NULL, let_pass, NULL) == 0);
+    pthread_t t = let_pass(&compiling);
     end();
     pthread_join(t, NULL);
 }
@@ -560,29 +398,23 @@ static void many_statements_that_get_to_the_gpu(void)
     many_statements_at_once(true);
 }
 
-#define CASE(name, kernels) {#name, name, kernels}
-static const struct {
-    const char *name;
-    void (*run)(void);
-    bool kernels; /* run */
-} cases[] = {
-    CASE(a_device_that_does_not_open_is_asked_once, false),
-    CASE(a_query_that_would_wait_for_such_a_device_runs_on_the_cpu, false),
-    CASE(a_broken_compiler_is_left_alone_after_three_plans, false),
-    CASE(a_query_that_meets_a_broken_compiler_runs_on_the_cpu, false),
-    CASE(all_can_be_freed_while_it_opens, false),
-    CASE(all_can_be_freed_while_it_compiles, false),
-    CASE(a_context_can_be_freed_before_it_began, false),
-    CASE(a_refused_thread_leaves_the_cpu_running, false),
-    CASE(a_cancel_is_the_statements, false),
-    CASE(other_calls_between_executions, false),
-    CASE(many_statements_on_the_cpu, false),
-    CASE(the_cpu_answers_while_the_gpu_gets_ready, true),
-    CASE(a_long_query_waits_for_the_gpu, true),
-    CASE(what_does_not_fit_the_gpu_runs_on_the_cpu, true),
-    CASE(a_cancelled_statement_goes_on_with_the_gpu, true),
-    CASE(many_statements_that_get_to_the_gpu, true),
-    CASE(a_deterministic_statement_stays, true),
+static const struct session_case host_cases[] = {
+    CASE(a_device_that_does_not_open_is_asked_once),
+    CASE(a_query_that_would_wait_for_such_a_device_runs_on_the_cpu),
+    CASE(a_broken_compiler_is_left_alone_after_three_plans),
+    CASE(a_query_that_meets_a_broken_compiler_runs_on_the_cpu),
+    CASE(all_can_be_freed_while_it_opens),
+    CASE(all_can_be_freed_while_it_compiles),
+    CASE(a_context_can_be_freed_before_it_began),
+    CASE(a_refused_thread_leaves_the_cpu_running),
+    CASE(a_cancel_is_the_statements),
+    CASE(other_calls_between_executions),
+    CASE(many_statements_on_the_cpu),
+};
+static const struct session_case kernel_cases[] = {
+    CASE(the_cpu_answers_while_the_gpu_gets_ready),  CASE(a_long_query_waits_for_the_gpu),
+    CASE(what_does_not_fit_the_gpu_runs_on_the_cpu), CASE(a_cancelled_statement_goes_on_with_the_gpu),
+    CASE(many_statements_that_get_to_the_gpu),       CASE(a_deterministic_statement_stays),
 };
 
 int main(int argc, char **argv)
@@ -590,12 +422,9 @@ int main(int argc, char **argv)
     EXPECT(argc == 2 || (argc == 3 && strcmp(argv[2], "host") == 0));
     folder = argv[1];
     api_gpu_open = open_gated;
-    for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        if (argc == 3 && cases[i].kernels)
-            continue;
-        printf("%s\n", cases[i].name);
-        fflush(stdout);
-        cases[i].run();
-    }
+    for (size_t i = 0; i < HD_COUNT(host_cases); i++)
+        session_run(&host_cases[i]);
+    for (size_t i = 0; i < HD_COUNT(kernel_cases) && argc == 2; i++)
+        session_run(&kernel_cases[i]);
     return 0;
 }

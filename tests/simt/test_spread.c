@@ -5,41 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/heddle.h"
 #include "runtime/base/fault.h"
-#include "tests/simt/check.h"
-
-#define EXPECT(condition) CHECK(condition, "not so")
-
-static const char *folder;
-static heddle_context *context;
-static heddle_database *database;
-
-static void ok(int rc, heddle_error **e)
-{
-    if (rc != 0)
-        fprintf(stderr, "%s: %s\n", heddle_error_path(*e), heddle_error_message(*e));
-    EXPECT(rc == 0);
-    heddle_error_free(*e);
-}
+#include "tests/simt/session.h"
 
 static void begin(const char *devices)
 {
-    heddle_options o;
-    heddle_error *e = NULL;
-    heddle_options_init(&o);
-    o.threads = 2;
-    o.cache_dir = "";
+    heddle_options o = session_options();
     o.devices = devices;
     o.backend = "cuda";
-    ok(heddle_context_new(&o, &context, &e), &e);
-    ok(heddle_database_open(context, folder, 0, &database, &e), &e);
-}
-
-static void end(void)
-{
-    heddle_database_free(database);
-    heddle_context_free(context);
+    session_begin(&o);
 }
 
 static const char SUM[] =
@@ -53,16 +27,13 @@ static const char WHOLE[] =
 static heddle_statement *prepare(const char *plan, bool deterministic)
 {
     heddle_statement_options o;
-    heddle_statement *s = NULL;
-    heddle_error *e = NULL;
     heddle_statement_options_init(&o);
     o.deterministic = deterministic;
-    ok(heddle_prepare(database, plan, &o, &s, &e), &e);
-    return s;
+    return session_prepare(plan, &o);
 }
 
 /* The first number of the first row; -1: the query failed. */
-static int64_t run(heddle_statement *s)
+static int64_t count(heddle_statement *s)
 {
     struct ArrowArrayStream stream;
     struct ArrowArray batch;
@@ -98,7 +69,7 @@ static void expect(heddle_statement *s, const char *times, const char *devices)
 {
     setenv("HEDDLE_DEVICES_MS", times, 1);
     for (const char *want = devices; *want; want++) {
-        EXPECT(run(s) > 0);
+        EXPECT(count(s) > 0);
         int found = used(s, NULL);
         CHECK(found == *want - '0', "%s: execution %d of %s is on %d", times, (int)(want - devices) + 1, devices,
               found);
@@ -123,10 +94,10 @@ static void what_gains_stays(void)
     begin("0,1");
     heddle_statement *s = prepare(SUM, false);
     expect(s, "10,8", "111");
-    int64_t alone = run(s);
+    int64_t alone = count(s);
     expect(s, "10,8", "22222222222222222");
     used(s, "\"why\":\"10 ms on one GPU (measured), 8 on 2 (measured)\"");
-    EXPECT(run(s) == alone);
+    EXPECT(count(s) == alone);
     expect(s, "10,11", "22222222111"); /* once the fastest of eight is slower */
     heddle_statement_free(s);
     end();
@@ -173,7 +144,7 @@ static void a_lost_device_begins_anew(void)
     heddle_statement *s = prepare(SUM, false);
     expect(s, "10,5", "1111333");
     EXPECT(hd_fault_arm("device2:1"));
-    EXPECT(run(s) == -1);
+    EXPECT(count(s) == -1);
     hd_fault_arm(NULL);
     expect(s, "10,5", "111122222");
     used(s, "\"why\":\"10 ms on one GPU (measured), 5 on 2 (measured)\"");
@@ -182,11 +153,7 @@ static void a_lost_device_begins_anew(void)
     end();
 }
 
-#define CASE(name) {#name, name}
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct session_case cases[] = {
     CASE(slower_on_two_goes_back),   CASE(what_gains_stays), CASE(what_cannot_gain_is_not_tried), CASE(other_calls),
     CASE(a_lost_device_begins_anew),
 };
@@ -195,10 +162,7 @@ int main(int argc, char **argv)
 {
     EXPECT(argc == 2);
     folder = argv[1];
-    for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        printf("%s\n", cases[i].name);
-        fflush(stdout);
-        cases[i].run();
-    }
+    for (size_t i = 0; i < HD_COUNT(cases); i++)
+        session_run(&cases[i]);
     return 0;
 }

@@ -11,48 +11,15 @@
 #include <unistd.h>
 
 #include "api/api_gpu.h"
-#include "include/heddle.h"
-#include "tests/simt/check.h"
-#include "tests/simt/sim_compiler.h"
+#include "tests/simt/gates.h"
+#include "tests/simt/session.h"
 #include "tests/simt/sim_device.h"
-
-#define EXPECT(condition) CHECK(condition, "not so")
-
-enum { WAIT_MS = 60000 };
 
 /* ---- a compiler that can be held up -------------------------------------------------------- */
 
-enum gate { SHUT, PASS, FAIL };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static enum gate optimising;
 static int firsts, optimised; /* sources of pipelines that somebody began to compile */
 static int sort_firsts, sort_optimised; /* likewise the fixed kernels that sort */
-
-static void set(enum gate to)
-{
-    pthread_mutex_lock(&lock);
-    optimising = to;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static int number(const int *count)
-{
-    pthread_mutex_lock(&lock);
-    int n = *count;
-    pthread_mutex_unlock(&lock);
-    return n;
-}
-
-static void wait_for(const int *count, int at_least)
-{
-    pthread_mutex_lock(&lock);
-    while (*count < at_least)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
 
 static void count_sorts(const char *source)
 {
@@ -63,89 +30,45 @@ static void count_sorts(const char *source)
 }
 
 /* Fixed kernels and pipelines that have no first tier pass. */
-static enum gate pass(const char *source)
+static enum gate may_compile(const char *source)
 {
     enum gate found = PASS;
     bool first = strncmp(source, "//! ", 4) == 0 && strstr(source, "--Ofast-compile=min\n");
     bool scan = strstr(source, "// p0: ") != NULL; /* of all plans here the pipeline with a first tier */
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gates_lock);
     firsts += first;
     optimised += !first && scan;
     count_sorts(source);
-    pthread_cond_broadcast(&changed);
+    pthread_cond_broadcast(&gates_changed);
     while (!first && scan && optimising == SHUT)
-        pthread_cond_wait(&changed, &lock);
+        pthread_cond_wait(&gates_changed, &gates_lock);
     if (!first && scan)
         found = optimising;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gates_lock);
     return found;
-}
-
-struct gated {
-    struct rt_compiler c;
-    struct rt_compiler *host;
-};
-
-static int compile(struct rt_compiler *c, const char *name, const char *source, struct rt_bytes *image,
-                   struct hd_err *err)
-{
-    struct gated *g = c->self;
-    if (pass(source) == FAIL)
-        return HD_FAIL(err, TOOL, name, "the compiler is broken");
-    return g->host->compile(g->host, name, source, image, err);
-}
-
-static void close_compiler(struct rt_compiler *c)
-{
-    struct gated *g = c->self;
-    g->host->close(g->host);
-    free(g);
 }
 
 static int open_gated(int n HD_UNUSED, bool cold HD_UNUSED, struct rt_gpu_ahead *ahead HD_UNUSED, struct rt_device **d,
                       struct rt_compiler **c, struct hd_err *err)
 {
     struct sim_device_options o;
-    struct gated *g = calloc(1, sizeof *g);
     sim_device_options_init(&o);
-    EXPECT(g && sim_device_open(&o, d, err) == 0 && sim_compiler_open(&g->host, err) == 0);
-    g->c = (struct rt_compiler){.identity = g->host->identity, .compile = compile, .close = close_compiler, .self = g};
-    *c = &g->c;
-    return 0;
+    EXPECT(sim_device_open(&o, d, err) == 0);
+    return gated_compiler(may_compile, c, err);
 }
 
 /* ---- contexts, statements ------------------------------------------------------------------ */
 
-static const char *folder, *caches;
-static heddle_context *context;
-static heddle_database *database;
-
-static void ok(int rc, heddle_error **e)
-{
-    if (rc != 0)
-        fprintf(stderr, "%s: %s\n", heddle_error_path(*e), heddle_error_message(*e));
-    EXPECT(rc == 0);
-    heddle_error_free(*e);
-}
+static const char *caches;
 
 /* cache: "" none. */
 static void begin(enum gate gate, const char *cache)
 {
-    heddle_options o;
-    heddle_error *e = NULL;
-    heddle_options_init(&o);
-    o.threads = 2;
+    heddle_options o = session_options();
     o.cache_dir = cache;
     firsts = optimised = sort_firsts = sort_optimised = 0;
     optimising = gate;
-    ok(heddle_context_new(&o, &context, &e), &e);
-    ok(heddle_database_open(context, folder, 0, &database, &e), &e);
-}
-
-static void end(void)
-{
-    heddle_database_free(database);
-    heddle_context_free(context);
+    session_begin(&o);
 }
 
 /* Lines of an order, which lanes go through; both levels' values are in the sum. */
@@ -168,62 +91,10 @@ static const char DEAREST[] =
 static heddle_statement *prepare(const char *plan, const char *tier)
 {
     heddle_statement_options o;
-    heddle_statement *s = NULL;
-    heddle_error *e = NULL;
     heddle_statement_options_init(&o);
     o.backend = "cuda";
     o.tier = tier;
-    ok(heddle_prepare(database, plan, &o, &s, &e), &e);
-    return s;
-}
-
-/* Its one row: a decimal and a count. */
-struct row {
-    unsigned char sum[16], count[8];
-};
-
-static struct row read_row(struct ArrowArrayStream *stream)
-{
-    struct row r;
-    struct ArrowArray batch;
-    EXPECT(stream->get_next(stream, &batch) == 0 && batch.release && batch.length == 1);
-    memcpy(r.sum, batch.children[0]->buffers[1], sizeof r.sum);
-    memcpy(r.count, batch.children[1]->buffers[1], sizeof r.count);
-    batch.release(&batch);
-    stream->release(stream);
-    return r;
-}
-
-static struct row run(heddle_statement *s)
-{
-    struct ArrowArrayStream stream;
-    heddle_error *e = NULL;
-    ok(heddle_execute(s, &stream, &e), &e);
-    return read_row(&stream);
-}
-
-static void same(struct row a, struct row b)
-{
-    EXPECT(memcmp(&a, &b, sizeof a) == 0);
-}
-
-static bool reports(heddle_statement *s, const char *text)
-{
-    char *json;
-    heddle_error *e = NULL;
-    ok(heddle_statement_report(s, &json, &e), &e);
-    bool found = strstr(json, text) != NULL;
-    if (getenv("TEST_TIERS_VERBOSE"))
-        printf("%s: %d\n%s\n", text, found, json);
-    heddle_free(json);
-    return found;
-}
-
-static void wait_until_idle(void)
-{
-    for (int ms = 0; ms < WAIT_MS && heddle_context_busy(context); ms++)
-        usleep(1000);
-    EXPECT(!heddle_context_busy(context));
+    return session_prepare(plan, &o);
 }
 
 /* The error of an execution, as "path: message"; the caller frees it. */
@@ -244,11 +115,11 @@ static void a_later_execution_takes_optimised_code(void)
 {
     begin(SHUT, "");
     heddle_statement *s = prepare(SUM, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     EXPECT(reports(s, "\"optimised\":\"underway\"") && reports(s, "\"tier\":\"first\"") && number(&firsts) >= 1);
     same(run(s), first);
     EXPECT(reports(s, "\"tier\":\"first\""));
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     EXPECT(reports(s, "\"optimised\":\"yes\"")); /* it is there, although the last execution was without */
     int before = number(&firsts);
@@ -267,12 +138,12 @@ static void tiers_can_be_asked_for(void)
 {
     begin(FAIL, "");
     heddle_statement *s = prepare(SUM, "first");
-    struct row first = run(s);
+    struct rows first = run(s);
     wait_until_idle();
     same(run(s), first);
     EXPECT(number(&optimised) == 0 && reports(s, "\"optimised\":\"yes\"")); /* nothing else was asked for */
     heddle_statement_free(s);
-    set(PASS);
+    set(&optimising, PASS);
     int before = number(&firsts);
     s = prepare(SUM, "optimised");
     same(run(s), first);
@@ -286,7 +157,7 @@ static void errors_and_their_paths_are_the_same(void)
     begin(SHUT, "");
     heddle_statement *s = prepare(QUOTIENT, NULL);
     char *first = fails(s);
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     int before = number(&firsts);
     char *later = fails(s);
@@ -302,7 +173,7 @@ static void what_cannot_be_optimised_stays_in_the_first_tier(void)
 {
     begin(FAIL, "");
     heddle_statement *s = prepare(SUM, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     for (int i = 0; i < 6; i++) {
         wait_until_idle();
         EXPECT(reports(s, "\"optimised\":\"failed\",\"optimise_error\":\"the compiler is broken\""));
@@ -320,12 +191,12 @@ static void a_cancel_leaves_the_compiler_alone(void)
     heddle_error *e = NULL;
     begin(SHUT, "");
     heddle_statement *s = prepare(SUM, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     wait_for(&optimised, 1);
     heddle_statement_cancel(s);
     EXPECT(heddle_execute(s, &stream, &e) != 0);
     heddle_error_free(e);
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     same(run(s), first);
     EXPECT(!reports(s, "\"tier\":\"first\""));
@@ -333,18 +204,9 @@ static void a_cancel_leaves_the_compiler_alone(void)
     end();
 }
 
-static void *let_pass(void *arg)
-{
-    (void)arg;
-    usleep(30000);
-    set(PASS);
-    return NULL;
-}
-
 /* Whatever is left of it when the context goes: nobody would find it. */
 static void without_a_cache_it_is_dropped(void)
 {
-    pthread_t t;
     begin(SHUT, "");
     heddle_statement *s = prepare(SUM, NULL), *other = prepare(QUOTIENT, NULL);
     run(s);
@@ -353,7 +215,7 @@ static void without_a_cache_it_is_dropped(void)
     heddle_statement_free(s);
     heddle_statement_free(other);
     heddle_database_free(database);
-    EXPECT(pthread_create(&t, NULL, let_pass, NULL) == 0);
+    pthread_t t = let_pass(&optimising);
     heddle_context_free(context); /* waits for the compiler */
     pthread_join(t, NULL);
     EXPECT(number(&optimised) == 1);
@@ -362,14 +224,13 @@ static void without_a_cache_it_is_dropped(void)
 /* The cache has optimised code then and nothing else, which the next process finds. */
 static void with_a_cache_it_is_finished(void)
 {
-    pthread_t t;
     begin(SHUT, caches);
     heddle_statement *s = prepare(SUM, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     EXPECT(reports(s, "\"tier\":\"first\""));
     wait_for(&optimised, 1);
     heddle_statement_free(s);
-    EXPECT(pthread_create(&t, NULL, let_pass, NULL) == 0);
+    pthread_t t = let_pass(&optimising);
     end();
     pthread_join(t, NULL);
     begin(FAIL, caches);
@@ -386,13 +247,13 @@ static void other_values_begin_with_what_is_there(void)
     heddle_error *e = NULL;
     begin(SHUT, "");
     heddle_statement *s = prepare(SUM, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     wait_for(&optimised, 1);
     int before = number(&firsts);
     ok(heddle_bind(s, "least", "10", &e), &e);
     run(s);
     EXPECT(reports(s, "\"tier\":\"first\"") && number(&firsts) == before);
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     ok(heddle_bind(s, "least", "24", &e), &e);
     same(run(s), first);
@@ -405,10 +266,10 @@ static void fixed_kernels_have_a_first_tier(void)
 {
     begin(SHUT, "");
     heddle_statement *s = prepare(DEAREST, NULL);
-    struct row first = run(s);
+    struct rows first = run(s);
     EXPECT(reports(s, "\"optimised\":\"underway\"") && number(&sort_firsts) == 1);
     same(run(s), first);
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     EXPECT(reports(s, "\"optimised\":\"yes\"") && number(&sort_optimised) == 1);
     same(run(s), first);
@@ -431,7 +292,7 @@ static void fixed_kernels_have_a_first_tier(void)
 /* ---- two processes ------------------------------------------------------------------------- */
 
 struct answers {
-    struct row first, later;
+    struct rows first, later;
 };
 
 /* In a process of its own: its first tier is there before `go` can be read, its optimised code after that. */
@@ -444,7 +305,7 @@ static _Noreturn void run_apart(const char *cache, int go, int tell)
     a.first = run(s);
     EXPECT(reports(s, "\"tier\":\"first\"") && number(&firsts) >= 1);
     EXPECT(write(tell, &byte, 1) == 1 && read(go, &byte, 1) == 1);
-    set(PASS);
+    set(&optimising, PASS);
     wait_until_idle();
     a.later = run(s);
     EXPECT(!reports(s, "\"tier\":\"first\"") && number(&optimised) == 1);
@@ -492,11 +353,7 @@ static void two_processes_compile_the_same_plan(void)
     free(cache);
 }
 
-#define CASE(name) {#name, name}
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct session_case cases[] = {
     CASE(a_later_execution_takes_optimised_code),
     CASE(tiers_can_be_asked_for),
     CASE(errors_and_their_paths_are_the_same),
@@ -515,10 +372,7 @@ int main(int argc, char **argv)
     folder = argv[1];
     caches = argv[2];
     api_gpu_open = open_gated;
-    for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        printf("%s\n", cases[i].name);
-        fflush(stdout);
-        cases[i].run();
-    }
+    for (size_t i = 0; i < HD_COUNT(cases); i++)
+        session_run(&cases[i]);
     return 0;
 }

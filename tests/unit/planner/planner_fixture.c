@@ -194,6 +194,14 @@ const struct fe_table *px_table(const char *name)
     return fe_catalog_find(px_catalog(), name);
 }
 
+int64_t px_set_children(int64_t n)
+{
+    struct fe_foreign_key *pid = &px_table("child")->fks[0];
+    int64_t before = pid->max_children;
+    pid->max_children = n;
+    return before;
+}
+
 /* ---- plans ----------------------------------------------------------------------------------------- */
 
 struct fe_plan *px_read(struct hd_arena *a, const char *root)
@@ -222,6 +230,17 @@ struct pl_program *px_plan(struct hd_arena *a, const char *root, const struct pl
     return p;
 }
 
+const struct pl_pipeline *px_nested(struct hd_arena *a, const char *root, const struct pl_options *o)
+{
+    const struct pl_program *g = px_plan(a, root, o);
+    int i = 0;
+    while (i < g->npipelines - 1 && g->pipelines[i].nlevels == 1)
+        i++;
+    if (g->pipelines[i].nlevels == 1)
+        abort();
+    return &g->pipelines[i];
+}
+
 struct ctx *px_ctx(struct hd_arena *a, const struct fe_plan *plan)
 {
     struct ctx *c = HD_NEW(a, struct ctx);
@@ -234,4 +253,20 @@ struct ctx *px_ctx(struct hd_arena *a, const struct fe_plan *plan)
     pl_need_columns(c, plan->root);
     c->est = HD_NEWN(a, struct est_node, plan->nnodes + 1);
     return c;
+}
+
+/* ---- cmocka ---------------------------------------------------------------------------------------- */
+
+struct hd_arena px_arena;
+
+int px_set_up(void **state HD_UNUSED)
+{
+    hd_arena_init(&px_arena);
+    return 0;
+}
+
+int px_tear_down(void **state HD_UNUSED)
+{
+    hd_arena_release(&px_arena);
+    return 0;
 }

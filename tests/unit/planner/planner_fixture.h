@@ -15,11 +15,25 @@
  *   many    5,000   c0..c39 int64, NULLs in the odd ones */
 const struct fe_catalog *px_catalog(void);
 const struct fe_table *px_table(const char *name);
+/* How many rows of child a row of parent has at most, by foreign key pid; -1: nobody knows. Returns what it was. */
+int64_t px_set_children(int64_t n);
 
 /* The root operator as JSON, ' for ". Fails the test where that is no plan. */
 struct fe_plan *px_read(struct hd_arena *a, const char *root);
 struct pl_program *px_plan(struct hd_arena *a, const char *root, const struct pl_options *o);
+/* The pipeline of the plan that opens a level; there is one. */
+const struct pl_pipeline *px_nested(struct hd_arena *a, const char *root, const struct pl_options *o);
+/* Parents with their children, a level of them. */
+#define PX_CHILDREN \
+    "{'op':'aggregate','keys':[],'aggs':[{'fn':'sum','arg':'qty + id','as':'s'}],'input':{'op':'join','kind':'inner'," \
+    "'on':[['id','pid']],'strategy':'index','build':'right','left':{'op':'scan','table':'parent'}," \
+    "'right':{'op':'scan','table':'child','filter':'qty > 3'}}}"
 /* A context as passes over a plan have it, for questions to estimates, handles and packing of keys. */
 struct ctx *px_ctx(struct hd_arena *a, const struct fe_plan *plan);
+
+/* For cmocka: an arena for each test. */
+extern struct hd_arena px_arena;
+int px_set_up(void **state);
+int px_tear_down(void **state);
 
 #endif

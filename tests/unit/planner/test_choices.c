@@ -11,26 +11,10 @@
 #include "runtime/base/strbuf.h"
 #include "tests/unit/planner/planner_fixture.h"
 
-static struct hd_arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    hd_arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hd_arena_release(&arena);
-    return 0;
-}
-
 static struct pl_program *planned(const char *root)
 {
     struct pl_options o = {.threads = 4};
-    struct pl_program *g = px_plan(&arena, root, &o);
+    struct pl_program *g = px_plan(&px_arena, root, &o);
     const char *broken = pl_check(g);
     if (broken)
         fail_msg("%s", broken);
@@ -65,7 +49,7 @@ static const struct rt_state *state_of(const struct pl_program *g, enum rt_state
 
 static int maps_of(const char *filter)
 {
-    return states_of(planned(hd_asprintf(&arena, "{'op': 'scan', 'table': 'parent', 'filter': '%s'}", filter)),
+    return states_of(planned(hd_asprintf(&px_arena, "{'op': 'scan', 'table': 'parent', 'filter': '%s'}", filter)),
                      RT_STATE_ARRAY);
 }
 
@@ -92,7 +76,7 @@ static struct pl_program *joined(const char *kind, const char *left, const char 
                                  const char *strategy, const char *columns)
 {
     return planned(
-        hd_asprintf(&arena,
+        hd_asprintf(&px_arena,
                     "{'op': 'project', 'exprs': [%s], 'input': {'op': 'join', 'kind': '%s', 'build': "
                     "'right', 'strategy': '%s', 'on': [['%s', '%s']], 'left': {'op': 'scan', 'table': '%s'}, "
                     "'right': {'op': 'scan', 'table': '%s'}}}",
@@ -122,7 +106,7 @@ static void tables_of_joins_follow_from_ranges(void **state)
 static struct pl_program *grouped(const char *keys, const char *table)
 {
     return planned(
-        hd_asprintf(&arena,
+        hd_asprintf(&px_arena,
                     "{'op': 'aggregate', 'keys': [%s], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': {'op': "
                     "'scan', 'table': '%s'}}",
                     keys, table));
@@ -203,7 +187,7 @@ static void wide_levels_carry_rows(void **state)
     hd_strbuf_init(&filter);
     for (int i = 0; i < 40; i++)
         hd_strbuf_addf(&filter, "%sc%d > 0", i ? " and " : "", i);
-    struct pl_program *g = planned(hd_asprintf(&arena, from, filter.s));
+    struct pl_program *g = planned(hd_asprintf(&px_arena, from, filter.s));
     for (int i = 0; i < g->npipelines; i++)
         for (int l = 1; l < g->pipelines[i].nlevels; l++)
             assert_true(g->pipelines[i].levels[l].tuple_bytes <= 256);
@@ -217,7 +201,7 @@ static void wide_levels_carry_rows(void **state)
 static int rows_of_loop(const char *left, const char *right, const char *residual)
 {
     const struct pl_program *g =
-        planned(hd_asprintf(&arena,
+        planned(hd_asprintf(&px_arena,
                             "{'op': 'aggregate', 'aggs': [{'fn': 'count', 'as': 'n'}], "
                             "'input': {'op': 'join', 'kind': 'inner', 'strategy': 'loop', 'residual': "
                             "'%s', 'left': %s, 'right': %s}}",
@@ -244,7 +228,7 @@ static void pairs_are_looped_over_where_both_sides_have_rows(void **state)
 static struct pl_tile_steps tile_of_probe(const char *kind, const char *filter, bool gpu)
 {
     const struct pl_program *g = planned(hd_asprintf(
-        &arena,
+        &px_arena,
         "{'op': 'aggregate', 'aggs': [{'fn': 'sum', 'arg': 'cid', 'as': 's'}], 'input': {'op': "
         "'join', 'kind': '%s', %s'strategy': 'direct', 'build': 'right', 'on': [['oid', 'id']], "
         "'left': {'op': 'scan', 'table': 'child'}, 'right': {'op': 'scan', 'table': 'parent', 'filter': '%s'}}}",
@@ -272,7 +256,7 @@ static void lookups_of_few_rows_are_in_a_gpus_tile(void **state)
 static int searches(const char *aggs, const char *keys, const char *residual, const char *more)
 {
     const struct pl_program *g =
-        planned(hd_asprintf(&arena,
+        planned(hd_asprintf(&px_arena,
                             "{'op': 'aggregate', 'keys': [%s], 'aggs': [%s], 'input': {'op': 'join', 'kind': 'inner', "
                             "'residual': '%s', 'left': {'op': 'scan', 'table': 'child'}, 'right': {'op': 'scan', "
                             "'table': 'parent'}%s}}",
@@ -350,5 +334,5 @@ int main(void)
         cmocka_unit_test(lookups_of_few_rows_are_in_a_gpus_tile),
         cmocka_unit_test(no_expression_is_left_without_its_argument),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, px_set_up, px_tear_down);
 }

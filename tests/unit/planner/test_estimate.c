@@ -9,22 +9,6 @@
 #include "planner/order_tests.h"
 #include "tests/unit/planner/planner_fixture.h"
 
-static struct hd_arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    hd_arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hd_arena_release(&arena);
-    return 0;
-}
-
 /* Both sides within a millionth: sums and products of few terms. */
 static void assert_near(double got, double want)
 {
@@ -35,17 +19,17 @@ static void assert_near(double got, double want)
 
 static struct fe_plan *scan(const char *table, const char *filter)
 {
-    return px_read(&arena, hd_asprintf(&arena, "{'op': 'scan', 'table': '%s', 'filter': '%s'}", table, filter));
+    return px_read(&px_arena, hd_asprintf(&px_arena, "{'op': 'scan', 'table': '%s', 'filter': '%s'}", table, filter));
 }
 
 static double rows_of(struct fe_plan *p)
 {
-    return est_rows(px_ctx(&arena, p), p->root);
+    return est_rows(px_ctx(&px_arena, p), p->root);
 }
 
 static double share_of(struct fe_plan *p)
 {
-    return est_share(px_ctx(&arena, p), p->root);
+    return est_share(px_ctx(&px_arena, p), p->root);
 }
 
 /* Rows of parent, 10,000, that a filter leaves. */
@@ -119,7 +103,7 @@ static void conjuncts_come_by_rank(void **state)
     (void)state;
     enum { ID, GRP, AMOUNT = 4 };
     struct fe_plan *p = scan("parent", "amount > id and grp = 3 and id < 5000 and amount < 90 and id >= 4000");
-    order_tests(px_ctx(&arena, p), p->root);
+    order_tests(px_ctx(&px_arena, p), p->root);
     assert_int_equal(p->root->u.scan.filter->nargs, 5);
     /* grp: 0.9 of the rows for a column and a comparison. id: 0.9 for two comparisons. Then amount: 0.1 for a column that
      * the last one needs as well, which drops 0.6. */
@@ -128,7 +112,7 @@ static void conjuncts_come_by_rank(void **state)
         assert_int_equal(tested(p->root, i), order[i]);
     assert_true(p->root->u.scan.filter->args[3]->args[1]->op != FE_LIT);
     p = scan("parent", "amount > id and 10 / grp > 1 and id < 5"); /* it may raise */
-    order_tests(px_ctx(&arena, p), p->root);
+    order_tests(px_ctx(&px_arena, p), p->root);
     assert_int_equal(tested(p->root, 0), AMOUNT);
 }
 
@@ -154,17 +138,18 @@ static void operators_pass_rows_on(void **state)
         {"{'op': 'values', 'columns': [{'name': 'a', 'type': 'int32'}], 'rows': [[1], [2], [3]]}", 3, 0.1},
     };
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
-        assert_near(rows_of(px_read(&arena, cases[i].root)), cases[i].rows);
-        assert_near(share_of(px_read(&arena, cases[i].root)), cases[i].share);
+        assert_near(rows_of(px_read(&px_arena, cases[i].root)), cases[i].rows);
+        assert_near(share_of(px_read(&px_arena, cases[i].root)), cases[i].share);
     }
 }
 
 static struct fe_plan *join_on(const char *kind, const char *filter)
 {
-    return px_read(&arena, hd_asprintf(&arena,
-                                       "{'op': 'join', 'kind': '%s', 'on': [['oid', 'id']], 'left': {'op': 'scan', "
-                                       "'table': 'child'}, 'right': {'op': 'scan', 'table': 'parent', 'filter': '%s'}}",
-                                       kind, filter));
+    return px_read(&px_arena,
+                   hd_asprintf(&px_arena,
+                               "{'op': 'join', 'kind': '%s', 'on': [['oid', 'id']], 'left': {'op': 'scan', "
+                               "'table': 'child'}, 'right': {'op': 'scan', 'table': 'parent', 'filter': '%s'}}",
+                               kind, filter));
 }
 
 /* The bigger side, 100,000 children, thinned by the share of keys that filters left of the other. */
@@ -179,14 +164,15 @@ static void joins_thin_the_bigger_side(void **state)
     assert_near(share_of(join_on("anti", "grp = 3")), 0.9);
     assert_near(rows_of(join_on("anti", "id >= 0")), 10000); /* and never fewer than one */
     assert_near(share_of(join_on("left", "grp = 3")), 1);
-    struct fe_plan *cross = px_read(&arena, "{'op': 'join', 'kind': 'inner', 'left': {'op': 'scan', 'table': 'tiny'}, "
-                                            "'right': {'op': 'scan', 'table': 'parent'}}");
+    struct fe_plan *cross =
+        px_read(&px_arena, "{'op': 'join', 'kind': 'inner', 'left': {'op': 'scan', 'table': 'tiny'}, "
+                           "'right': {'op': 'scan', 'table': 'parent'}}");
     assert_near(rows_of(cross), 1000000); /* 100 * 10,000 */
 }
 
 static struct est_key key_of(struct fe_plan *p, int col)
 {
-    return est_key(px_ctx(&arena, p), p->root, &(struct fe_expr){.op = FE_COL, .col = col});
+    return est_key(px_ctx(&px_arena, p), p->root, &(struct fe_expr){.op = FE_COL, .col = col});
 }
 
 static void assert_key(struct fe_plan *p, int col, double distinct, double heavy)
@@ -210,26 +196,26 @@ static void keys_lead_to_the_facts_of_their_column(void **state)
     assert_key(join_on("inner", "grp > 0"), 6, 10000, 0.05); /* parent.id, unique where it comes from */
     assert_key(join_on("left", "grp > 0"), 6, 10000, 0.0001);
     /* A lone group key is unique: one of 10 rows. One of two is as heavy as it was: 2,000 of 10,000. */
-    assert_key(px_read(&arena, GROUPS("'grp'")), 0, 10, 0.1);
-    assert_key(px_read(&arena, GROUPS("'grp', 'id'")), 0, 10, 0.2);
+    assert_key(px_read(&px_arena, GROUPS("'grp'")), 0, 10, 0.1);
+    assert_key(px_read(&px_arena, GROUPS("'grp', 'id'")), 0, 10, 0.2);
     /* What is computed is not known. */
     assert_key(
-        px_read(&arena, "{'op': 'project', 'exprs': [{'expr': 'grp + 1', 'as': 'x'}, 'grp'], 'input': " PARENT "}"), 0,
-        -1, 0);
+        px_read(&px_arena, "{'op': 'project', 'exprs': [{'expr': 'grp + 1', 'as': 'x'}, 'grp'], 'input': " PARENT "}"),
+        0, -1, 0);
     assert_key(
-        px_read(&arena, "{'op': 'project', 'exprs': [{'expr': 'grp + 1', 'as': 'x'}, 'grp'], 'input': " PARENT "}"), 1,
-        10, 0.2);
+        px_read(&px_arena, "{'op': 'project', 'exprs': [{'expr': 'grp + 1', 'as': 'x'}, 'grp'], 'input': " PARENT "}"),
+        1, 10, 0.2);
 }
 
 static void counts_of_groups_are_few(void **state)
 {
     (void)state;
     /* d different counts are of d (d - 1) / 2 rows of 10,000 at least, and of unique keys all are 1. */
-    assert_key(px_read(&arena, GROUPS("'grp'")), 1, 142.421356, 0);
-    assert_key(px_read(&arena, GROUPS("'grp', 'id'")), 2, 142.421356, 0);
-    assert_key(px_read(&arena, GROUPS("'id'")), 1, 1, 0);
+    assert_key(px_read(&px_arena, GROUPS("'grp'")), 1, 142.421356, 0);
+    assert_key(px_read(&px_arena, GROUPS("'grp', 'id'")), 2, 142.421356, 0);
+    assert_key(px_read(&px_arena, GROUPS("'id'")), 1, 1, 0);
     struct fe_plan *p = px_read(
-        &arena,
+        &px_arena,
         "{'op': 'project', 'exprs': [{'expr': 'coalesce(n, 0)', 'as': 'x'}, {'expr': 'coalesce(n, grp)', 'as': 'y'}]"
         ", 'input': " GROUPS("'grp'") "}");
     assert_key(p, 0, 143.421356, 0);
@@ -242,9 +228,9 @@ static void skew_multiplies(void **state)
     (void)state;
     struct fe_plan *p = scan("child", "qty > 0");
     struct fe_expr oid = {.op = FE_COL, .col = 2}, *keys[] = {&oid};
-    assert_near(est_skew(px_ctx(&arena, p), p->root, p->root, 1, keys, keys, 100000), 250);
-    assert_near(est_skew(px_ctx(&arena, p), p->root, p->root, 0, keys, keys, 100000), 0);
-    assert_near(est_skew(px_ctx(&arena, p), NULL, NULL, 1, keys, keys, 100000), 0);
+    assert_near(est_skew(px_ctx(&px_arena, p), p->root, p->root, 1, keys, keys, 100000), 250);
+    assert_near(est_skew(px_ctx(&px_arena, p), p->root, p->root, 0, keys, keys, 100000), 0);
+    assert_near(est_skew(px_ctx(&px_arena, p), NULL, NULL, 1, keys, keys, 100000), 0);
 }
 
 static const struct fe_expr *filter_of(const char *table, const char *filter)
@@ -291,5 +277,5 @@ int main(void)
         cmocka_unit_test(skew_multiplies),
         cmocka_unit_test(what_may_raise_is_known_by_types),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, px_set_up, px_tear_down);
 }

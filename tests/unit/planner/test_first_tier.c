@@ -7,43 +7,19 @@
 
 #include "tests/unit/planner/planner_fixture.h"
 
-#define CHILDREN \
-    "{'op':'aggregate','keys':[],'aggs':[{'fn':'sum','arg':'qty + id','as':'s'}],'input':{'op':'join','kind':'inner'," \
-    "'on':[['id','pid']],'strategy':'index','build':'right','left':{'op':'scan','table':'parent'}," \
-    "'right':{'op':'scan','table':'child','filter':'qty > 3'}}}"
-
 static const struct pl_options gpu = {.threads = 1, .on_gpu = true};
-
-/* The pipeline of the plan that opens a level. */
-static const struct pl_pipeline *nested(struct hd_arena *a, const char *root, const struct pl_options *o)
-{
-    struct pl_program *g = px_plan(a, root, o);
-    for (int i = 0; i < g->npipelines; i++)
-        if (g->pipelines[i].nlevels > 1)
-            return &g->pipelines[i];
-    fail_msg("no pipeline of the plan has levels");
-    return NULL;
-}
-
-static int64_t set_children(int64_t n)
-{
-    const struct fe_table *child = px_table("child");
-    int64_t before = child->fks[0].max_children;
-    child->fks[0].max_children = n;
-    return before;
-}
 
 static const struct pl_pipeline *with_children(struct hd_arena *a, int64_t n)
 {
-    int64_t before = set_children(n);
-    const struct pl_pipeline *p = nested(a, CHILDREN, &gpu);
-    set_children(before);
+    int64_t before = px_set_children(n);
+    const struct pl_pipeline *p = px_nested(a, PX_CHILDREN, &gpu);
+    px_set_children(before);
     return p;
 }
 
-static void lanes_go_through_few_children(void **state)
+static void lanes_go_through_few_children(void **state HD_UNUSED)
 {
-    const struct pl_pipeline *p = with_children(*state, 7);
+    const struct pl_pipeline *p = with_children(&px_arena, 7);
     assert_non_null(p->gpu.first);
     assert_int_equal(p->gpu.first->spec->shape, RT_SHAPE_BY_LANE);
     assert_false(rt_balance_shares(p->gpu.first->spec->balance));
@@ -54,64 +30,50 @@ static void lanes_go_through_few_children(void **state)
 }
 
 /* A tile of 10,000 rows goes to some 200 warps, which have a part of each row's children. */
-static void heavy_rows_wait_for_the_kernel_that_shares_work(void **state)
+static void heavy_rows_wait_for_the_kernel_that_shares_work(void **state HD_UNUSED)
 {
-    const struct pl_pipeline *p = with_children(*state, 100000);
+    const struct pl_pipeline *p = with_children(&px_arena, 100000);
     assert_int_equal(p->spec->shape, RT_SHAPE_AWS);
     assert_non_null(p->gpu.first);
-    assert_null(with_children(*state, 2000000)->gpu.first);
+    assert_null(with_children(&px_arena, 2000000)->gpu.first);
 }
 
-static void some_have_none(void **state)
+static void some_have_none(void **state HD_UNUSED)
 {
     struct pl_options o = gpu;
     o.tier = PL_TIER_OPTIMISED;
-    assert_null(nested(*state, CHILDREN, &o)->gpu.first);
+    assert_null(px_nested(&px_arena, PX_CHILDREN, &o)->gpu.first);
     o = gpu;
     o.profile = true;
-    assert_null(nested(*state, CHILDREN, &o)->gpu.first);
+    assert_null(px_nested(&px_arena, PX_CHILDREN, &o)->gpu.first);
     o = gpu;
     o.balance = RT_BALANCE_AWS;
-    assert_null(nested(*state, CHILDREN, &o)->gpu.first);
+    assert_null(px_nested(&px_arena, PX_CHILDREN, &o)->gpu.first);
     o = gpu;
     o.frame_weight = 1;
-    assert_null(nested(*state, CHILDREN, &o)->gpu.first);
+    assert_null(px_nested(&px_arena, PX_CHILDREN, &o)->gpu.first);
     o = gpu;
     o.on_gpu = false;
-    assert_null(nested(*state, CHILDREN, &o)->gpu.first);
+    assert_null(px_nested(&px_arena, PX_CHILDREN, &o)->gpu.first);
 }
 
-static void the_first_tier_can_be_all_there_is(void **state)
+static void the_first_tier_can_be_all_there_is(void **state HD_UNUSED)
 {
     struct pl_options o = gpu;
     o.tier = PL_TIER_FIRST;
-    const struct pl_pipeline *p = nested(*state, CHILDREN, &o);
+    const struct pl_pipeline *p = px_nested(&px_arena, PX_CHILDREN, &o);
     assert_null(p->gpu.first);
     assert_int_equal(p->spec->shape, RT_SHAPE_BY_LANE);
     assert_true(p->gpu.quick);
 }
 
-static int set_up(void **state)
-{
-    static struct hd_arena a;
-    hd_arena_init(&a);
-    *state = &a;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    hd_arena_release(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lanes_go_through_few_children, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(heavy_rows_wait_for_the_kernel_that_shares_work, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(some_have_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_first_tier_can_be_all_there_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lanes_go_through_few_children, px_set_up, px_tear_down),
+        cmocka_unit_test_setup_teardown(heavy_rows_wait_for_the_kernel_that_shares_work, px_set_up, px_tear_down),
+        cmocka_unit_test_setup_teardown(some_have_none, px_set_up, px_tear_down),
+        cmocka_unit_test_setup_teardown(the_first_tier_can_be_all_there_is, px_set_up, px_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

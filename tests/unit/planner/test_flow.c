@@ -10,22 +10,6 @@
 #include "planner/physical_table.h"
 #include "tests/unit/planner/planner_fixture.h"
 
-static struct hd_arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    hd_arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hd_arena_release(&arena);
-    return 0;
-}
-
 static const struct pl_node *find(const struct pl_node *n, enum pl_node_op op)
 {
     const struct pl_node *found = n->op == op ? n : NULL;
@@ -38,7 +22,7 @@ static const struct pl_node *find(const struct pl_node *n, enum pl_node_op op)
 static const struct pl_node *chosen(const char *root, enum pl_node_op op)
 {
     struct hd_err err;
-    struct ctx *c = px_ctx(&arena, px_read(&arena, root));
+    struct ctx *c = px_ctx(&px_arena, px_read(&px_arena, root));
     hd_err_init(&err);
     c->err = &err;
     if (pl_physical(c, c->plan->root, &c->physical) != 0 || pl_flow(c) != 0)
@@ -57,7 +41,7 @@ static const struct pl_node *chosen(const char *root, enum pl_node_op op)
 /* Joins child (probe side) with `right` on one key. */
 static const struct pl_table *table_of(const char *kind, const char *l, const char *right, const char *r)
 {
-    const char *root = hd_asprintf(&arena,
+    const char *root = hd_asprintf(&px_arena,
                                    "{'op': 'join', 'kind': '%s', 'strategy': 'auto', 'on': [['%s', '%s']], 'left': "
                                    "{'op': 'scan', 'table': 'child'}, 'right': %s}",
                                    kind, l, r, right);
@@ -102,10 +86,10 @@ static void equal_columns_are_kept_once(void **state)
     (void)state;
     const char *root = "{'op': 'join', 'kind': '%s', 'build': 'right', 'strategy': 'hash', 'on': [['qty', 'k']], "
                        "'left': {'op': 'scan', 'table': 'child'}, 'right': " TINY "}";
-    const struct pl_table *t = chosen(hd_asprintf(&arena, root, "inner"), PL_NODE_JOIN)->u.join.table;
+    const struct pl_table *t = chosen(hd_asprintf(&px_arena, root, "inner"), PL_NODE_JOIN)->u.join.table;
     assert_int_equal(t->same[0], 0);
     assert_int_equal(t->same[1], -1);
-    t = chosen(hd_asprintf(&arena, root, "left"), PL_NODE_JOIN)->u.join.table;
+    t = chosen(hd_asprintf(&px_arena, root, "left"), PL_NODE_JOIN)->u.join.table;
     assert_int_equal(t->same[0], -1);
 }
 
@@ -148,7 +132,7 @@ static void sums_have_the_range_of_their_rows(void **state)
 
 static const struct pl_grouping *grouping_of(const char *table, const char *keys, const char *aggs)
 {
-    return chosen(hd_asprintf(&arena,
+    return chosen(hd_asprintf(&px_arena,
                               "{'op': 'aggregate', 'keys': [%s], 'aggs': [%s], 'input': {'op': 'scan', 'table': '%s'}}",
                               keys, aggs, table),
                   PL_NODE_AGGREGATE)
@@ -257,5 +241,5 @@ int main(void)
         cmocka_unit_test(a_distinct_argument_takes_two_groupings),
         cmocka_unit_test(facts_pass_through_kept_rows),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, px_set_up, px_tear_down);
 }

@@ -65,9 +65,13 @@ static const struct pair {
      GROUP("'d.grp'", AGG("sum", "c.qty", "t"), CHILD_OF("c", "d")), COARSER},
     {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),
      GROUP("", AGG("max", "c.qty", "t"), CHILD_OF("c", "d")), COARSER},
+    {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),
+     GROUP("", AGG("bit_xor", "c.qty", "t"), CHILD_OF("c", "d")), COARSER},
     /* averages do not add up; other rows, other keys */
     {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),
      GROUP("", AGG("avg", "c.qty", "t"), CHILD_OF("c", "d")), NONE},
+    {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),
+     GROUP("", AGG("approx_count_distinct", "c.qty", "t"), CHILD_OF("c", "d")), NONE},
     {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),
      GROUP("'d.name'", AGG("sum", "c.qty", "t"), CHILD_OF("c", "d")), NONE},
     {GROUP("'b.grp'", AGG("sum", "a.qty", "s"), CHILD_OF("a", "b")),

@@ -11,22 +11,6 @@
 #include "planner/wanted.h"
 #include "tests/unit/planner/planner_fixture.h"
 
-static struct hd_arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    hd_arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hd_arena_release(&arena);
-    return 0;
-}
-
 /* The table without facts; device: as one that lies there. */
 struct bare {
     int n;
@@ -42,8 +26,8 @@ static void use_bare(void *ctx, struct fe_node *scan)
     while (i < b->n && b->from[i] != scan->u.scan.table)
         i++;
     if (i == b->n) {
-        struct fe_table *t = hd_dup(&arena, scan->u.scan.table, sizeof *t);
-        t->cols = hd_dup(&arena, t->cols, (size_t)t->ncols * sizeof *t->cols);
+        struct fe_table *t = hd_dup(&px_arena, scan->u.scan.table, sizeof *t);
+        t->cols = hd_dup(&px_arena, t->cols, (size_t)t->ncols * sizeof *t->cols);
         t->device = b->device;
         for (int c = 0; c < t->ncols; c++)
             t->cols[c].facts = (struct fe_facts){.distinct = -1, .max_mult = -1};
@@ -57,9 +41,9 @@ static struct pl_wanted wanted_of(const char *root, bool always, bool device)
 {
     struct bare b = {.device = device};
     struct pl_wanted w;
-    struct fe_plan *p = px_read(&arena, root);
+    struct fe_plan *p = px_read(&px_arena, root);
     fe_plan_scans(p, use_bare, &b);
-    pl_facts_wanted(&arena, p, always, &w);
+    pl_facts_wanted(&px_arena, p, always, &w);
     return w;
 }
 
@@ -188,7 +172,7 @@ static void tables_with_facts_want_none(void **state)
 {
     struct pl_wanted w;
     (void)state;
-    pl_facts_wanted(&arena, px_read(&arena, joined), false, &w);
+    pl_facts_wanted(&px_arena, px_read(&px_arena, joined), false, &w);
     assert_int_equal(w.n, 0);
     assert_null(w.why);
 }
@@ -226,5 +210,5 @@ int main(void)
         cmocka_unit_test(tables_with_facts_want_none),
         cmocka_unit_test(columns_of_devices_cost_a_copy),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, px_set_up, px_tear_down);
 }
