@@ -292,7 +292,8 @@ static struct pl_devices_in spread(double gpu_ms)
 static void executions_tell_how_many(void **state)
 {
     (void)state;
-    struct pl_devices_in in = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3), close = spread(0.9);
+    struct pl_devices_in in = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3),
+                         close = spread(0.9);
     runs(&in, 1, 0.85, "1111222222");
     runs(&lost, 9, 10, "2222111111");
     runs(&won, 9, 7, "222211112222");
