@@ -43,7 +43,7 @@ fi
 say "building build/fuzz"
 ninja -C build/fuzz --quiet "${names[@]/#/fuzz_}"
 
-# What makes a run repeatable: inputs for some 15 s (of patterns and formats for some 5), and addresses that do not vary, since libFuzzer learns from
+# What makes a run repeatable: inputs for some 15 s (of Substrait for 60, of patterns and formats for some 5), and addresses that do not vary, since libFuzzer learns from
 # operands of comparisons, pointers among them. Threads compare in any order: nothing is learnt from those.
 repeatable() {
     case $1 in
@@ -52,7 +52,7 @@ repeatable() {
     csv) echo "-runs=45000" ;;
     pattern) echo "-runs=1500" ;;
     format) echo "-runs=8000" ;;
-    substrait) echo "-runs=155000" ;;
+    substrait) echo "-runs=340000" ;; # 60 s
     *) echo "-runs=93000" ;;
     esac
 }
