@@ -52,7 +52,7 @@ repeatable() {
     csv) echo "-runs=45000" ;;
     pattern) echo "-runs=1500" ;;
     format) echo "-runs=8000" ;;
-    substrait) echo "-runs=340000" ;; # 60 s
+    substrait) echo "-runs=700000" ;;
     *) echo "-runs=93000" ;;
     esac
 }
