@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Armed while other threads, such as those that compile behind, ask. */
 struct fault {
-    uint64_t at;  /* the call that fails, from 1; 0 never */
-    bool onwards; /* and every later one */
+    _Atomic uint64_t at; /* the call that fails, from 1; 0 never */
+    atomic_bool onwards; /* and every later one */
     _Atomic uint64_t calls;
 };
 
@@ -57,8 +58,8 @@ static const char *parse_one(const char *s)
         unsigned long long at = strtoull(s + n + 1, &end, 10);
         if (end == s + n + 1 || at == 0)
             return NULL;
-        faults[k].at = at;
-        faults[k].onwards = *end == '+';
+        atomic_store(&faults[k].onwards, *end == '+');
+        atomic_store(&faults[k].at, at);
         return end + (*end == '+');
     }
     return NULL;
@@ -67,7 +68,7 @@ static const char *parse_one(const char *s)
 static bool arm(const char *spec)
 {
     for (int k = 0; k < HD_FAULT_COUNT; k++) {
-        faults[k].at = 0;
+        atomic_store(&faults[k].at, 0);
         atomic_store(&faults[k].calls, 0);
     }
     bool any = spec && *spec;
@@ -92,8 +93,8 @@ bool hd_fault(enum hd_fault_kind k)
     if (!atomic_load_explicit(&armed, memory_order_relaxed))
         return false;
     struct fault *f = &faults[k];
-    uint64_t call = atomic_fetch_add(&f->calls, 1) + 1;
-    if (!f->at || (f->onwards ? call < f->at : call != f->at))
+    uint64_t call = atomic_fetch_add(&f->calls, 1) + 1, at = atomic_load(&f->at);
+    if (!at || (atomic_load(&f->onwards) ? call < at : call != at))
         return false;
     errno = error_of(k);
     return true;
