@@ -64,6 +64,8 @@ struct handle {
     struct handle *what;            /* H_FIELD of no state (known.h): what is kept in it, */
     const struct agg_item *sum;     /* or what is added up there, */
     double sum_rows;                /* of so many rows at most */
+    double share;  /* of rows for which a computed boolean holds, once somebody has asked */
+    bool has_share;
     int stamp;     /* of the last walk that saw it, */
     bool known;    /* and what that found */
 };

@@ -212,13 +212,52 @@ static double sel_or(const struct ctx *c, struct handle *const *env, const struc
     return 1 - s;
 }
 
+/* The column may have this value: its dictionary has it, or its range. */
+static bool may_have(const struct ctx *c, const struct handle *h, const struct fe_value *k)
+{
+    struct pl_range r = h_range(c, h);
+    const struct fe_table *t;
+    int col;
+    if (k->is_null)
+        return false;
+    if (hd_type_is_text(k->type) && h_dict(c, h, &t, &col)) {
+        bool found;
+        uint32_t code;
+        struct hd_err damaged; /* lowering reports it */
+        hd_err_init(&damaged);
+        if (h_dict_find(c, t, col, k->s, k->n, &code, &found, &damaged) == 0)
+            return found;
+        hd_err_release(&damaged);
+        return true;
+    }
+    return hd_type_is_text(k->type) || hd_type_is_float(k->type) || !r.known || (k->i >= r.lo && k->i <= r.hi);
+}
+
 static double sel_in(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
-    double n = e->nargs - 1;
-    if (e->nargs == 2 && e->args[1]->op == FE_PARAM)
-        n = HD_MAX(1, c->plan->params[e->args[1]->param].nlist);
-    double d = e->args[0]->op == FE_COL ? h_distinct(c, env[e->args[0]->col], 1e4) : 25;
-    return clamp01(n / d);
+    const struct handle *h = e->args[0]->op == FE_COL ? env[e->args[0]->col] : NULL;
+    double n = 0;
+    for (int i = 1; i < e->nargs; i++) {
+        const struct fe_value *k = constant(c, e->args[i]);
+        const struct fe_param *list = !k && e->args[i]->op == FE_PARAM ? &c->plan->params[e->args[i]->param] : NULL;
+        for (int j = 0; list && j < list->nlist; j++)
+            n += !h || may_have(c, h, &list->list[j]);
+        n += !list && (!h || !k || may_have(c, h, k));
+    }
+    return clamp01(HD_MAX(n, 1) / (h ? h_distinct(c, h, 1e4) : 25));
+}
+
+/* A boolean that is computed is what it is computed of. Many may be made of one, so its share is kept. */
+static double sel_column(const struct ctx *c, struct handle *h)
+{
+    h = h_plain(h);
+    if (h->kind != H_EXPR)
+        return 0.3;
+    if (!h->has_share) {
+        h->share = lx_selectivity(c, h->env, h->expr);
+        h->has_share = true;
+    }
+    return h->share;
 }
 
 double lx_selectivity(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
@@ -233,6 +272,10 @@ double lx_selectivity(const struct ctx *c, struct handle *const *env, const stru
         return sel_compare(c, env, e);
     if (e->op == FE_IN)
         return sel_in(c, env, e);
+    if (e->op == FE_COL)
+        return sel_column(c, env[e->col]);
+    if (constant(c, e))
+        return constant(c, e)->i != 0 && !constant(c, e)->is_null;
     if (e->op == FE_LIKE || e->op == FE_ILIKE)
         return 0.1;
     return e->op == FE_IS_NULL ? 0.05 : 0.3;
@@ -261,6 +304,29 @@ static double est_scan(const struct ctx *c, const struct fe_node *n)
     return HD_MAX(1.0, rows * lx_selectivity(c, env, n->u.scan.filter));
 }
 
+/* Columns of a node that are those of a table, or computed of them; NULL: they are not. */
+static struct handle **columns_of(struct ctx *m, const struct fe_node *n)
+{
+    if (n->op == FE_FILTER_OP)
+        return columns_of(m, n->inputs[0]);
+    if (n->op != FE_PROJECT_OP && !node_table(n))
+        return NULL;
+    struct handle **in = node_table(n) ? NULL : columns_of(m, n->inputs[0]);
+    struct handle *row = node_table(n) ? h_row(m, 0, node_table(n), -1, false) : NULL;
+    if (!in && !row)
+        return NULL;
+    struct handle **env = HD_NEWN(m->a, struct handle *, n->ncols + 1);
+    for (int i = 0; i < n->ncols; i++)
+        env[i] = row ? h_column(m, node_table(n), n->u.scan.columns[i], row) : h_expr(m, n->u.project.exprs[i], in);
+    return env;
+}
+
+double est_filter_share(const struct ctx *c, const struct fe_node *n)
+{
+    struct handle **env = columns_of((struct ctx *)(uintptr_t)c, n->inputs[0]);
+    return env ? lx_selectivity(c, env, n->u.filter.pred) : 0.2;
+}
+
 /* Keys of a join mostly lead from a foreign to a primary key: the bigger side's rows, thinned by
  * the share of keys that the smaller side's filters left. */
 static double est_join(const struct ctx *c, const struct fe_node *n)
@@ -287,7 +353,7 @@ static double share_of(const struct ctx *c, const struct fe_node *n)
         return t->rows ? HD_MIN(1.0, est_rows(c, n) / (double)t->rows) : 1;
     switch (n->op) {
     case FE_REF_OP: return est_share(c, c->plan->shared[n->u.ref.shared]);
-    case FE_FILTER_OP: return 0.2 * est_share(c, n->inputs[0]);
+    case FE_FILTER_OP: return est_filter_share(c, n) * est_share(c, n->inputs[0]);
     case FE_PROJECT_OP:
     case FE_AGGREGATE_OP:
     case FE_DISTINCT_OP:
@@ -339,7 +405,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     switch (n->op) {
     case FE_SCAN_OP: return est_scan(c, n);
     case FE_REF_OP: return est_rows(c, c->plan->shared[n->u.ref.shared]);
-    case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * 0.2);
+    case FE_FILTER_OP: return HD_MAX(1.0, est_rows(c, n->inputs[0]) * est_filter_share(c, n));
     case FE_REPEAT_OP:
     case FE_PROJECT_OP: return est_rows(c, n->inputs[0]);
     case FE_JOIN_OP: return est_join(c, n);

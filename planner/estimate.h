@@ -18,6 +18,8 @@ double lx_selectivity_after(const struct ctx *c, struct handle *const *env, cons
 /* Estimated output rows of a node, and the share of its key values that its filters leave (1: all). */
 double est_rows(const struct ctx *c, const struct fe_node *n);
 double est_share(const struct ctx *c, const struct fe_node *n);
+/* Share of the rows below a FILTER that it leaves. */
+double est_filter_share(const struct ctx *c, const struct fe_node *n);
 const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
 
 /* Rows of n come with ascending values of column expression e, never NULL. every: and n keeps all rows of a table. */

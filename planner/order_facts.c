@@ -88,7 +88,7 @@ static double rows_of(const struct ctx *c, const struct fe_node *n)
     case FE_REF_OP: return rows_of(c, c->plan->shared[n->u.ref.shared]);
     case FE_PROJECT_OP:
     case FE_WINDOW_OP: return rows_of(c, n->inputs[0]);
-    case FE_FILTER_OP: return HD_MAX(1, 0.2 * rows_of(c, n->inputs[0]));
+    case FE_FILTER_OP: return HD_MAX(1, est_filter_share(c, n) * rows_of(c, n->inputs[0]));
     case FE_SCAN_OP:
     case FE_JOIN_OP:
     case FE_SORT_OP:

@@ -68,7 +68,12 @@ static void other_predicates_have_fixed_shares(void **state)
     assert_near(parents("grp in (1, 2, 3)"), 3000);            /* 3 of 10 values */
     assert_near(parents("id + 1 in (1, 2)"), 800);             /* computed: 2 of 25 */
     assert_near(parents("note in (`a`, `b`)"), 2);             /* 2 of 10,000 */
-    assert_near(parents("grp in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)"), 10000); /* never above all */
+    assert_near(parents("grp in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9)"), 10000); /* never above all */
+    assert_near(parents("grp in (1, 2, 3, 10, -1, null)"), 3000);            /* 3 are in the range */
+    assert_near(parents("grp in (10, 11)"), 1000);                           /* never less than one */
+    assert_near(parents("name in (`gold`, `none`, `silver`)"), 5000);        /* 2 of 4 are in the dictionary */
+    assert_near(parents("true or grp = 3"), 10000);
+    assert_near(parents("false or grp = 3"), 1000);
 }
 
 static void conditions_combine(void **state)
@@ -125,9 +130,19 @@ static void operators_pass_rows_on(void **state)
         double rows, share;
     } cases[] = {
         {PARENT, 10000, 1},
-        {"{'op': 'filter', 'pred': 'id > 5', 'input': " PARENT "}", 2000, 0.2},
-        {"{'op': 'filter', 'pred': 'id > 5', 'input': {'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}}", 200,
-         0.02},
+        {"{'op': 'filter', 'pred': 'id >= 7500', 'input': " PARENT "}", 2500, 0.25},
+        {"{'op': 'filter', 'pred': 'id >= 7500', 'input': {'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}}", 250,
+         0.025},
+        /* What was computed: 1 - (1 - 0.1 * 0.25) * (1 - 0.25). */
+        {"{'op': 'filter', 'pred': 'a or b', 'input': {'op': 'project', 'exprs': [{'expr': 'grp = 3 and name = "
+         "`gold`', "
+         "'as': 'a'}, {'expr': 'id >= 7500', 'as': 'b'}], 'input': " PARENT "}}",
+         2687.5, 0.26875},
+        {"{'op': 'filter', 'pred': 'not b', 'input': {'op': 'project', 'exprs': [{'expr': 'a', 'as': 'b'}], 'input': "
+         "{'op': 'project', 'exprs': [{'expr': 'grp = 3', 'as': 'a'}], 'input': " PARENT "}}}",
+         9000, 0.9},
+        /* Of no table: 0.2. */
+        {"{'op': 'filter', 'pred': 'id >= 7500', 'input': {'op': 'distinct', 'input': " PARENT "}}", 1000, 0.2},
         {"{'op': 'project', 'exprs': ['id'], 'input': " PARENT "}", 10000, 1},
         {"{'op': 'aggregate', 'keys': ['id'], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': " PARENT "}", 3000, 1},
         {"{'op': 'aggregate', 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': " PARENT "}", 1, 1},
