@@ -73,9 +73,9 @@ void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *v
 static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 {
     const struct pl_slot *slot = &u->pipeline->slots[s->slot];
-    const char *value = s->kind == PL_STEP_LOAD_COLUMN
-                            ? tile_value(u, s)
-                            : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
+    const char *value = s->kind == PL_STEP_LOAD_COLUMN ? tile_value(u, s)
+                        : s->kind == PL_STEP_LET       ? cu_expr(u, s->expr)
+                                                 : cu_field_value(u, &u->spec->states[s->state], s->field, "group");
     cu_define_slot(u, s->slot, cu_value_type(u, slot->phys, slot->nullable), value);
 }
 
@@ -99,7 +99,7 @@ static void tile_row(struct cu_unit *u, int steps)
         cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
 }
 
-/* The first steps of row j, loads (as in tile_loads) and filters, without a branch. */
+/* The first steps of row j, loads (as in tile_loads), lets and filters, without a branch. */
 static void row_head(struct cu_unit *u, int steps, const bool *early)
 {
     cu_line(u->out, "bool live = j < n;");
@@ -165,7 +165,7 @@ void cu_declare_slot(struct cu_unit *u, int slot)
         cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
-/* Steps of the tile were done for the row already, but for loads whose values are needed again. */
+/* Steps of the tile were done for the row already, but for loads and lets whose values are needed again. */
 static bool is_emitted(const struct cu_unit *u, int step)
 {
     return step >= u->pipeline->gpu_tile.steps || u->pipeline->gpu_tile.again[step];

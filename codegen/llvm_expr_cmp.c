@@ -183,6 +183,16 @@ static LLVMValueRef in_filtered_set(struct cg_fn *f, const struct pl_expr *e, st
     return l_phi2(f, f->m->i1, hit, maybe, l_bool(f, false), no);
 }
 
+/* What lanes of NULLs have is no number of the word: shifted by no more than it has, nothing is undefined. */
+struct cg_val cgl_in_bits(struct cg_fn *f, const struct pl_expr *e)
+{
+    struct cg_val x = cg_expr(f, e->args[0]), word = cg_expr(f, e->args[1]);
+    enum rt_phys p = cg_arg_phys(f->m, e, 1);
+    LLVMValueRef by = l_and(f, cg_int_cast(f, x.v, RT_I32, p), cg_const(f, p, cg_phys_bits(p) - 1));
+    LLVMValueRef bit = l_trunc(f, l_lshr(f, word.v, by), cg_type(f, RT_BOOL));
+    return (struct cg_val){.v = bit, .valid = x.valid};
+}
+
 struct cg_val cgl_in_set(struct cg_fn *f, const struct pl_expr *e)
 {
     struct cg_val x = cg_expr(f, e->args[0]);

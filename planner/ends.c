@@ -121,7 +121,8 @@ static void take_condition(void *context, int steps, int e)
     int column = of && of->op == FE_COL ? sorted_column(at->q, steps, of->slot) : -1;
     if (exchanged(x->op) != FE_OP_COUNT) {
         take_comparison(c, at->q, steps, x);
-    } else if (x->op == FE_IN_SET && column >= 0) { /* FE_EQ: from its first element to its last */
+    } else if (pl_is_set(x->op) && column >= 0 &&
+               c->args.v[x->arg].nset > 0) { /* FE_EQ: from its first element to its last */
         add_comparison(c, at->q->spec, FE_EQ, column, x->arg);
     } else if (x->op == FE_IN && column >= 0) {
         take_list(c, at->q->spec, x, column);

@@ -273,6 +273,41 @@ static void sort_set(unsigned char *set, int n, int size, enum rt_phys p)
     qsort_r(set, (size_t)n, (size_t)size, cmp_elem, &t);
 }
 
+static bool fits_word(const struct pl_val *x)
+{
+    return x->phys == RT_I32 && x->range.known && x->range.lo >= 0 && x->range.hi < 64;
+}
+
+/* x IN (constants) of few numbers, such as codes of a small dictionary: a bit of a word, which takes no longer than a
+ * comparison and no branch, so that tiles and vectors test it. What x cannot be drops out. */
+static int in_bits(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < n; i++) {
+        bool found = true;
+        uint32_t code = 0;
+        if (list[i].is_null)
+            continue;
+        if (x->dict_table)
+            HD_TRY(find_code(c, x, &list[i], &code, &found));
+        hd_i128 v = x->dict_table ? (hd_i128)code : list[i].i;
+        if (found && v >= x->range.lo && v <= x->range.hi)
+            bits |= (uint64_t)1 << (int)v;
+    }
+    int32_t *set = HD_NEWN(c->a, int32_t, 64);
+    struct rt_arg a = {.kind = RT_ARG_SET, .phys = RT_I32, .state = -1, .set = set};
+    for (int v = 0; v < 64; v++)
+        if (bits >> v & 1)
+            set[a.nset++] = v;
+    bool wide = x->range.hi >= 32;
+    int word =
+        pb_const_int(c, wide ? RT_I64 : RT_I32, wide ? (hd_i128)(int64_t)bits : (hd_i128)(int32_t)(uint32_t)bits);
+    int args[2] = {x->expr, word};
+    expr_strict(c, FE_IN_BITS, RT_BOOL, 2, args, x, 1, out);
+    c->exprs.v[out->expr].arg = pb_arg(c, a);
+    return 0;
+}
+
 /* x IN (constants) as a search in a sorted set. Codes absent from the dictionary drop out. */
 static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
 {
@@ -336,7 +371,7 @@ static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *
     lx_realise(c, x);
     if (x->phys == RT_BOOL)
         HD_TRY(lx_as_phys(c, x, RT_I32));
-    HD_TRY(in_set(c, x, list, n, out));
+    HD_TRY(fits_word(x) ? in_bits(c, x, list, n, out) : in_set(c, x, list, n, out));
     if (!has_null)
         return 0;
     struct pl_val two[2] = {*out};

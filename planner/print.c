@@ -54,12 +54,13 @@ static void print_expr(const struct printer *w, int i)
         return;
     }
     hd_strbuf_addf(w->o, "%s.%s%s(", fe_op_name(e->op), rt_phys_name(e->phys), e->fail ? "!" : "");
-    for (int k = 0; k < e->nargs; k++) {
+    int shown = e->op == FE_IN_BITS ? 1 : e->nargs; /* the word says what the set does */
+    for (int k = 0; k < shown; k++) {
         if (k)
             hd_strbuf_adds(w->o, ", ");
         print_expr(w, e->args[k]);
     }
-    if (e->op == FE_IN_SET || e->op == FE_LIKE) {
+    if (pl_is_set(e->op) || e->op == FE_LIKE) {
         hd_strbuf_adds(w->o, ", ");
         print_arg(w, e->arg);
     }

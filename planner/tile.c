@@ -77,10 +77,11 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool look
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
         bool load = is_load(q, s), lookup = lookups && (is_lookup(c, q, i) || tests_bits(q, s));
-        bool filter = form->yields == PL_YIELDS_SOME && form->reads == PL_READS_EXPR && expr_is_cheap(c, s->expr);
+        bool cheap = form->reads == PL_READS_EXPR && (form->tile & PL_TILE_ROWS) && expr_is_cheap(c, s->expr);
+        bool filter = cheap && form->yields == PL_YIELDS_SOME, let = cheap && form->yields == PL_YIELDS_ONE;
         bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
         bool fits = (form->tile & PL_TILE_ROWS) || lookup;
-        if (few || !fits || (!load && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
+        if (few || !fits || (!load && !let && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;
         looked = looked || (lookup && !tests_bits(q, s));
         if (lookup || (filter && !is_first_row(c, q, s)))

@@ -158,6 +158,23 @@ static bool check_dict(struct vf *v, const struct pl_expr *e)
     return true;
 }
 
+/* The word's bits are the set's elements. */
+static bool tells_bits(const struct vf *v, const struct pl_expr *e, const struct rt_arg *set)
+{
+    const struct pl_expr *word = arg_of(v, e, 1);
+    const struct rt_arg *k = word->op == FE_LIT ? arg_at(v, word->arg, RT_ARG_CONST) : NULL;
+    uint64_t bits = 0;
+    if (!k || word->phys > RT_I64)
+        return false;
+    for (int i = 0; i < set->nset; i++) {
+        int32_t x = ((const int32_t *)set->set)[i];
+        if (x < 0 || x >= (word->phys == RT_I32 ? 32 : 64))
+            return false;
+        bits |= (uint64_t)1 << x;
+    }
+    return k->i == (word->phys == RT_I32 ? (hd_i128)(int32_t)(uint32_t)bits : (hd_i128)(int64_t)bits);
+}
+
 static bool check_memory(struct vf *v, const struct pl_expr *e)
 {
     const struct rt_arg *set = arg_at(v, e->arg, RT_ARG_SET);
@@ -170,7 +187,8 @@ static bool check_memory(struct vf *v, const struct pl_expr *e)
     if (e->op == FE_DICT_STRING)
         return check_dict(v, e);
     VF_CHECK(v, BOUND_ARG, e->op != FE_BOUND || arg_at(v, e->arg, RT_ARG_STATE_BOUND));
-    VF_CHECK(v, SET_ARG, e->op != FE_IN_SET || (set && set->phys == arg_of(v, e, 0)->phys));
+    VF_CHECK(v, SET_ARG, !pl_is_set(e->op) || (set && set->phys == arg_of(v, e, 0)->phys));
+    VF_CHECK(v, SET_BITS, e->op != FE_IN_BITS || tells_bits(v, e, set));
     VF_CHECK(v, LIKE_ARG, e->op != FE_LIKE || arg_at(v, e->arg, RT_ARG_LIKE));
     return true;
 }

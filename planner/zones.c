@@ -144,7 +144,7 @@ static bool add_tests(const struct zoning *z, struct rt_zone_condition *to, int 
         return add_comparison(z, to, x);
     if (x->op == FE_IN)
         return add_list(z, to, x);
-    if (x->op == FE_IN_SET)
+    if (pl_is_set(x->op))
         return add_test(z, to, (struct rt_zone_test){RT_ZONE_IN, zoned_column(z, x->args[0]), x->arg});
     if (x->op == FE_IS_NULL)
         return add_test(z, to, (struct rt_zone_test){RT_ZONE_IS_NULL, zoned_column(z, x->args[0]), -1});

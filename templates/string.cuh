@@ -44,6 +44,20 @@ template <class A, class T> HDD_DEVICE auto hdd_in_set(A a, hdd_set<T> set)
     return hdd_strict(hdd_in_set_of<T>{set}, a);
 }
 
+// Bit x of a word that has as many bits as x has values.
+template <class W> struct hdd_in_bits_of {
+    W word;
+    HDD_MEMBER bool operator()(i32 x) const
+    {
+        return word >> ((u32)x % (8 * sizeof word)) & 1;
+    }
+};
+
+template <class A, class W> HDD_DEVICE auto hdd_in_bits(A a, W word)
+{
+    return hdd_strict(hdd_in_bits_of<W>{word}, a);
+}
+
 // Bytes start .. start + length - 1, counted from 1. What lies before 1 is cut off, not
 // shifted. No difference here can overflow: NVVM takes one before it looks at its condition.
 HDD_DEVICE hdd_string hdd_cut(hdd_string t, i64 start, i64 length)

@@ -103,6 +103,22 @@ static int empty_set_arg(struct fx *x)
 {
     return any_set(x, RT_I32, set32, 0);
 }
+static const int32_t set_bits[] = {0, 5, 9, 31};
+static int32_t word_of(const int32_t *set)
+{
+    uint32_t word = 0;
+    for (size_t i = 0; i < HD_COUNT(set_bits); i++)
+        word |= (uint32_t)1 << set[i];
+    return (int32_t)word;
+}
+static int set_bits_arg(struct fx *x)
+{
+    return any_set(x, RT_I32, set_bits, HD_COUNT(set_bits));
+}
+static int low_bits(struct fx *x, int most)
+{
+    return fx_op(x, FE_BIT_AND, RT_I32, 2, COL(D), fx_int(x, RT_I32, most));
+}
 static int days_of(struct fx *x, int k)
 {
     return fx_op(x, FE_NARROW, RT_I32, 1, OP(MOD, RT_I64, 2, COL(k), I(20000)));
@@ -198,6 +214,12 @@ static bool in_set64(int64_t v)
       r->d == 5 || r->d == 9)                                                                  \
     X(in_no_set, RT_BOOL, with_arg(x, OP(IN_SET, RT_BOOL, 1, COL(D)), empty_set_arg(x)),       \
       r->dv, false)                                                                            \
+    X(in_bits, RT_BOOL, with_arg(x, OP(IN_BITS, RT_BOOL, 2, low_bits(x, 31),                   \
+                                       fx_int(x, RT_I32, word_of(set_bits))), set_bits_arg(x)), \
+      r->dv, (uint32_t)word_of(set_bits) >> (r->d & 31) & 1)                                   \
+    X(in_bits64, RT_BOOL, with_arg(x, OP(IN_BITS, RT_BOOL, 2, low_bits(x, 63),                 \
+                                         I(INT64_MIN | 4)), set_bits_arg(x)), r->dv,           \
+      (r->d & 63) == 63 || (r->d & 63) == 2)                                                   \
     X(like, RT_BOOL, with_arg(x, OP(LIKE, RT_BOOL, 1, COL(T)),                                 \
                               fx_arg_ptr(x, RT_ARG_LIKE, "ab")), r->tv,                        \
       !strncmp(r->t, "ab", 2))                                                                 \

@@ -154,6 +154,12 @@ static struct pl_expr *expr_of(struct prog *b, int e)
     return &b->g->exprs[e];
 }
 
+/* The constant whose bits are a set. */
+static struct rt_arg *word_of_set(struct prog *b)
+{
+    return &b->g->spec->args[expr_of(b, expr(b, FE_IN_BITS)->args[1])->arg];
+}
+
 static void set_arg(struct prog *b, struct pl_expr *e, int i, int to)
 {
     int *args = hd_dup(b->a, e->args, sizeof *args * (size_t)e->nargs);

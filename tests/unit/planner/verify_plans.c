@@ -14,11 +14,12 @@
          "pid", "{'op': 'scan', 'table': 'parent', 'filter': 'grp = 3'}", "id", "")
 
 const struct verify_plan verify_plans[PLANS] = {
-    [SCAN] = {"{'op': 'sort', 'keys': ['id'], 'limit': 5, 'input': {'op': 'project', 'exprs': ['id', 'name', 'note',"
-              " {'expr': 'cast(amount as decimal(20,4))', 'as': 'x'}, {'expr': 'cast(cast(day as timestamp) as date)',"
-              " 'as': 'd'}, {'expr': 'amount + null', 'as': 'n'}], 'input': {'op': 'scan', 'table': 'parent',"
-              " 'filter': 'grp > 3 and name like `%l%` and note like `a%` and amount in (1, 2, 3)'}}}",
-              0, 0, 0},
+    [SCAN] =
+        {"{'op': 'sort', 'keys': ['id'], 'limit': 5, 'input': {'op': 'project', 'exprs': ['id', 'name', 'note',"
+         " {'expr': 'cast(amount as decimal(20,4))', 'as': 'x'}, {'expr': 'cast(cast(day as timestamp) as date)',"
+         " 'as': 'd'}, {'expr': 'amount + null', 'as': 'n'}], 'input': {'op': 'scan', 'table': 'parent',"
+         " 'filter': 'grp > 3 and name like `%l%` and note like `a%` and amount in (1, 2, 3) and grp in (4, 5)'}}}",
+         0, 0, 0},
     [GROUP] =
         {AGG("'grp'",
              SUM("amount") ", {'fn': 'count', 'arg': 'grp', 'as': 'n'}, {'fn': 'min', 'arg': 'day', 'as': 'least'}",
