@@ -236,12 +236,12 @@ struct pl_sink {
     struct pl_part *parts;
 };
 
-/* The first steps (loads and filters of level 0 that cannot fail, no probes) are evaluated branch-free over a
+/* The first steps (loads, lets and filters of level 0 that cannot fail, no probes) are evaluated branch-free over a
  * tile of rows into a selection, then the rest per survivor (tile.c). */
 struct pl_tile_steps {
     int steps; /* 0: none */
-    bool *early; /* by step: a load whose value the tile's filters look at */
-    bool *again; /* a load whose value survivors look at: they load it again */
+    bool *early; /* by step: a load or let whose value the tile's filters look at */
+    bool *again; /* one whose value survivors look at: they load or compute it again */
 };
 /* Rows of a CPU's tile, whose survivors are the bits of one word, and rows in one vector. */
 enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };

@@ -66,7 +66,7 @@ static bool is_first_row(const struct ctx *c, const struct pl_pipeline *q, const
     return x->op == FE_GE && c->exprs.v[x->args[0]].op == FE_COL && c->exprs.v[x->args[0]].slot == q->source_slot;
 }
 
-/* A scan whose first steps are cheap filters evaluates them over a tile of rows. */
+/* A scan whose first steps are cheap filters, of columns or what is computed of them, evaluates them over a tile of rows. */
 static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool lookups)
 {
     int last = 0, weight = 0;
