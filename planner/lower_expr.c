@@ -273,48 +273,39 @@ static void sort_set(unsigned char *set, int n, int size, enum rt_phys p)
     qsort_r(set, (size_t)n, (size_t)size, cmp_elem, &t);
 }
 
+/* Few numbers, such as codes of a small dictionary. */
 static bool fits_word(const struct pl_val *x)
 {
     return x->phys == RT_I32 && x->range.known && x->range.lo >= 0 && x->range.hi < 64;
 }
 
-/* x IN (constants) of few numbers, such as codes of a small dictionary: a bit of a word, which takes no longer than a
- * comparison and no branch, so that tiles and vectors test it. What x cannot be drops out. */
-static int in_bits(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
+/* Elements as bits of a word of so many bits as x needs; what x cannot be has none. */
+static int word_of_set(struct ctx *c, const struct pl_val *x, const int32_t *set, int n)
 {
-    uint64_t bits = 0;
-    for (int i = 0; i < n; i++) {
-        bool found = true;
-        uint32_t code = 0;
-        if (list[i].is_null)
-            continue;
-        if (x->dict_table)
-            HD_TRY(find_code(c, x, &list[i], &code, &found));
-        hd_i128 v = x->dict_table ? (hd_i128)code : list[i].i;
-        if (found && v >= x->range.lo && v <= x->range.hi)
-            bits |= (uint64_t)1 << (int)v;
-    }
-    int32_t *set = HD_NEWN(c->a, int32_t, 64);
-    struct rt_arg a = {.kind = RT_ARG_SET, .phys = RT_I32, .state = -1, .set = set};
-    for (int v = 0; v < 64; v++)
-        if (bits >> v & 1)
-            set[a.nset++] = v;
     bool wide = x->range.hi >= 32;
-    int word =
-        pb_const_int(c, wide ? RT_I64 : RT_I32, wide ? (hd_i128)(int64_t)bits : (hd_i128)(int32_t)(uint32_t)bits);
-    int args[2] = {x->expr, word};
-    expr_strict(c, FE_IN_BITS, RT_BOOL, 2, args, x, 1, out);
-    c->exprs.v[out->expr].arg = pb_arg(c, a);
-    return 0;
+    uint64_t bits = 0;
+    for (int i = 0; i < n; i++)
+        if (set[i] >= 0 && set[i] < (wide ? 64 : 32))
+            bits |= (uint64_t)1 << set[i];
+    return wide ? pb_const_int(c, RT_I64, (int64_t)bits) : pb_const_int(c, RT_I32, (int32_t)(uint32_t)bits);
 }
 
-/* x IN (constants) as a search in a sorted set. Codes absent from the dictionary drop out. */
-static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
+/* Of elements: that of x, or wider where one of them needs it. */
+static enum rt_phys phys_of_set(const struct pl_val *x, const struct fe_value *list, int n)
 {
     enum rt_phys p = x->phys;
-    for (int i = 0; i < n && !x->dict_table && p <= RT_I128; i++)
+    for (int i = 0; i < n && !x->dict_table && p <= RT_I128 && !fits_word(x); i++)
         if (!list[i].is_null && (list[i].i > INT32_MAX || list[i].i < INT32_MIN))
             p = HD_MAX(p, (list[i].i > INT64_MAX || list[i].i < INT64_MIN) ? RT_I128 : RT_I64);
+    return p;
+}
+
+/* x IN (constants) as a bit of a word, which takes no longer than a comparison and no branch, so that tiles and vectors
+ * test it, or as a search in a sorted set. Codes absent from the dictionary drop out. */
+static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, int n, struct pl_val *out)
+{
+    bool word = fits_word(x);
+    enum rt_phys p = phys_of_set(x, list, n);
     HD_TRY(lx_as_phys(c, x, p));
     int size = rt_phys_size(p), k = 0;
     unsigned char *set = hd_zalloc(c->a, (size_t)size * (size_t)HD_MAX(n, 1));
@@ -328,11 +319,12 @@ static int in_set(struct ctx *c, struct pl_val *x, const struct fe_value *list, 
             HD_TRY(find_code(c, x, &list[i], &code, &found));
             v = code;
         }
-        if (found)
+        if (found && !(word && (v > INT32_MAX || v < INT32_MIN)))
             put_elem(set + size * k++, p, &list[i], v);
     }
     sort_set(set, k, size, p);
-    expr_strict(c, FE_IN_SET, RT_BOOL, 1, &x->expr, x, 1, out);
+    int args[2] = {x->expr, word ? word_of_set(c, x, (const int32_t *)(const void *)set, k) : -1};
+    expr_strict(c, word ? FE_IN_BITS : FE_IN_SET, RT_BOOL, word ? 2 : 1, args, x, 1, out);
     struct rt_arg a = {.kind = RT_ARG_SET, .phys = p, .state = -1, .nset = k, .set = set};
     c->exprs.v[out->expr].arg = pb_arg(c, a);
     return 0;
@@ -371,7 +363,7 @@ static int in_constants(struct ctx *c, struct pl_val *x, const struct fe_value *
     lx_realise(c, x);
     if (x->phys == RT_BOOL)
         HD_TRY(lx_as_phys(c, x, RT_I32));
-    HD_TRY(fits_word(x) ? in_bits(c, x, list, n, out) : in_set(c, x, list, n, out));
+    HD_TRY(in_set(c, x, list, n, out));
     if (!has_null)
         return 0;
     struct pl_val two[2] = {*out};

@@ -51,7 +51,7 @@ struct pl_slot {
  *   AND OR CASE COALESCE: guard: an argument that may fail is evaluated only when reached; without
  *     failing arguments the emitter is free to use selects
  *   IN: args x, c1, c2...: x = c1 or x = c2 ... (three-valued) · IN_SET: arg x, list in `arg` (RT_ARG_SET, no NULLs)
- *   IN_BITS: args x of 0 .. 31 or 63, and a word (LIT) of 32 or 64 bits, which are the elements of the set in `arg`
+ *   IN_BITS: args x of 0 .. 31 or 63, and a word (LIT) of 32 or 64 bits, which are such elements of the set in `arg`
  *   LIKE: arg string, pattern in `arg` (RT_ARG_LIKE) · SUBSTRING: string, I64 start[, I64 length]
  *   EXTRACT: I32 days (or I64 micros when in_type is TIMESTAMP) -> I64 · ADD_DAYS, ADD_MONTHS: (I32, I64) -> I32;
  *     TIMESTAMP: (I64, I64) -> I64 · DATE_DIFF: I32, I32 -> I64

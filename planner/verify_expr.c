@@ -158,7 +158,7 @@ static bool check_dict(struct vf *v, const struct pl_expr *e)
     return true;
 }
 
-/* The word's bits are the set's elements. */
+/* The word's bits are the set's elements, of which others are nothing that is looked for. */
 static bool tells_bits(const struct vf *v, const struct pl_expr *e, const struct rt_arg *set)
 {
     const struct pl_expr *word = arg_of(v, e, 1);
@@ -168,9 +168,8 @@ static bool tells_bits(const struct vf *v, const struct pl_expr *e, const struct
         return false;
     for (int i = 0; i < set->nset; i++) {
         int32_t x = ((const int32_t *)set->set)[i];
-        if (x < 0 || x >= (word->phys == RT_I32 ? 32 : 64))
-            return false;
-        bits |= (uint64_t)1 << x;
+        if (x >= 0 && x < (word->phys == RT_I32 ? 32 : 64))
+            bits |= (uint64_t)1 << x;
     }
     return k->i == (word->phys == RT_I32 ? (hd_i128)(int32_t)(uint32_t)bits : (hd_i128)(int64_t)bits);
 }

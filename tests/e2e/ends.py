@@ -21,11 +21,11 @@ SWAPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def make(rng):
-    """id, k (often the same), d (days), m (cents): all ascend with id. v does not."""
+    """id, k (often the same), d (days), m (cents), s (0 to 49): all ascend with id. v does not."""
     rows, k, d, m = [], 0, 0, -5000
     for i in range(ROWS):
         k, d, m = k + (rng.random() < 0.02), d + (rng.random() < 0.1), m + rng.randrange(3)
-        rows.append((i * 3, k, d, m, rng.randrange(1000)))
+        rows.append((i * 3, k, d, m, i * 50 // ROWS, rng.randrange(1000)))
     return rows
 
 
@@ -36,7 +36,7 @@ def text(column, v):
 
 
 def load(args, rows, directory):
-    types = {"id": "int64", "k": "int32", "d": "date", "m": "decimal(9,2)", "v": "int32"}
+    types = {"id": "int64", "k": "int32", "d": "date", "m": "decimal(9,2)", "s": "int32", "v": "int32"}
     (directory / "csv").mkdir()
     (directory / "schema.json").write_text(json.dumps({"format": {
         "delimiter": ",", "header": False, "quote": '"', "null": "NULL", "trailing_delimiter": False}, "tables": [
@@ -52,8 +52,8 @@ def condition(rng, rows, column, at, params):
     """Text of a comparison, and itself."""
     values = [r[at] for r in rows]
     v = rng.choice([rng.choice(values), values[0] - 1, values[-1] + 1, rng.randint(values[0], values[-1])])
-    if column in ("id", "k") and rng.random() < 0.25:
-        listed = [v, *rng.choices(values, k=rng.choice((1, 3, 60)))]
+    if column in ("id", "k", "s") and rng.random() < 0.25:
+        listed = [v, *rng.choices(values, k=rng.choice((0, 1, 3, 60)))]
         return f"{column} in ({', '.join(map(str, listed))})", (at, lambda a, b: a in b, set(listed))
     op, literal = rng.choice(list(OPS)), text(column, v)
     if column == "d":
@@ -82,17 +82,17 @@ def inside(value, op, v):
 
 def check(args, rng, rows, directory):
     params, tests = {}, []
-    columns = rng.sample([("id", 0), ("k", 1), ("d", 2), ("m", 3)], 2)
+    columns = rng.sample([("id", 0), ("k", 1), ("d", 2), ("m", 3), ("s", 4)], 2)
     for column, at in [columns[0], *rng.choices(columns, k=rng.randrange(3))]:
         tests.append(condition(rng, rows, column, at, params))
     filters = [t for t, _ in tests] + (["v < 900"] if rng.random() < 0.3 else [])
     rng.shuffle(filters)
-    kept = [r for r in rows if all(op(r[at], v) for _, (at, op, v) in tests) and ("v < 900" not in filters or r[4] < 900)]
+    kept = [r for r in rows if all(op(r[at], v) for _, (at, op, v) in tests) and ("v < 900" not in filters or r[5] < 900)]
     between = sum(all(inside(r[at], op, v) for _, (at, op, v) in tests) for r in rows)
     plan = {"heddle": 1, "params": {n: {"type": "int64"} for n in params},
             "root": {"op": "aggregate", "aggs": [{"fn": "count", "as": "n"}, {"fn": "sum", "arg": "v", "as": "s"}],
                      "input": {"op": "scan", "table": "t", "filter": " and ".join(filters)}}}
-    want = f"{len(kept)},{sum(r[4] for r in kept) if kept else ''}"
+    want = f"{len(kept)},{sum(r[5] for r in kept) if kept else ''}"
     fragments = rng.choice([0, 0, 3])
     for threads in (1, 3):
         got, visited = call(args, directory, plan, params, threads, fragments)
