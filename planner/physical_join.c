@@ -261,8 +261,8 @@ static void price_search(struct ctx *c, struct sides *s)
         s->search = pl_price_search(c, j, s->found);
     s->band = s->search >= 0 && pl_band_column(j, s->found) >= 0 ? pl_price_band(c, j, s->found) : -1;
     s->merges = s->search >= 0 && j->strategy == FE_AUTO && pl_is_merge(c, j, s->found);
-    if (s->search >= 0 && j->nkeys && j->strategy == FE_AUTO &&
-        !s->merges) /* as a table is priced, which is scanned, too */
+    /* It is compared with a table, whose price has the scan of its rows. */
+    if (s->search >= 0 && j->nkeys && j->strategy == FE_AUTO && !s->merges)
         s->search += pl_cost_scan(pl_rates(false), scanned_rows(j->tbuild));
     if (s->merges)
         s->build =

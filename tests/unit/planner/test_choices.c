@@ -252,6 +252,41 @@ static void lookups_of_few_rows_are_in_a_gpus_tile(void **state)
     assert_int_equal(tile_of_probe("mark", "grp = 3", true).steps, 0); /* all do */
 }
 
+/* Steps of the tile of parents that `a or b` filters, where a is the expression. */
+static int tile_of_computed(const char *a)
+{
+    const struct pl_program *g =
+        planned(hd_asprintf(&px_arena,
+                            "{'op': 'filter', 'pred': 'a or b', 'input': {'op': 'project', 'exprs': ['id', {'expr': "
+                            "'%s', 'as': 'a'}, {'expr': "
+                            "'grp = 9', 'as': 'b'}], 'input': {'op': 'scan', 'table': 'parent'}}}",
+                            a));
+    assert_int_equal(g->pipelines[0].cpu_tile.steps, g->pipelines[0].gpu_tile.steps);
+    return g->pipelines[0].gpu_tile.steps;
+}
+
+static void tiles_compute_what_filters_ask_for(void **state)
+{
+    (void)state;
+    /* The filter, two lets, and columns. */
+    assert_int_equal(tile_of_computed("grp in (1, 3)"), 4);
+    assert_int_equal(tile_of_computed("name in (`gold`, `none`, null)"), 5);
+    assert_int_equal(tile_of_computed("id in (1, 3)"), 0); /* ids are too many for a word */
+    assert_int_equal(tile_of_computed("note in (`a`, `b`)"), 0);
+    assert_int_equal(tile_of_computed("10 / grp > 3"), 0); /* it may raise */
+}
+
+/* A search sorts few rows for less than a table takes, but these are found by scanning as well. */
+static void a_search_pays_for_its_scan(void **state)
+{
+    (void)state;
+    const struct pl_program *g = planned(
+        "{'op': 'join', 'kind': 'inner', 'build': 'right', 'on': [['id', 'pid']], 'residual': 'amount between qty and "
+        "qty + 3', 'left': {'op': 'scan', 'table': 'parent', 'filter': 'id < 300'}, 'right': {'op': 'scan', 'table': "
+        "'orphan', 'filter': 'cid < 100600'}}");
+    assert_int_equal(steps_of(g, PL_STEP_EXPAND_SORTED), 0);
+}
+
 /* Searches of an aggregate over child and parent; -1: it visits their pairs. */
 static int searches(const char *aggs, const char *keys, const char *residual, const char *more)
 {
@@ -329,6 +364,8 @@ int main(void)
         cmocka_unit_test(a_queue_has_a_head_and_tuples),
         cmocka_unit_test(deep_nests_are_cut),
         cmocka_unit_test(wide_levels_carry_rows),
+        cmocka_unit_test(tiles_compute_what_filters_ask_for),
+        cmocka_unit_test(a_search_pays_for_its_scan),
         cmocka_unit_test(pairs_of_a_range_are_not_visited),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
         cmocka_unit_test(lookups_of_few_rows_are_in_a_gpus_tile),
