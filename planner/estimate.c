@@ -230,21 +230,31 @@ static bool may_have(const struct ctx *c, const struct handle *h, const struct f
         hd_err_release(&damaged);
         return true;
     }
-    return hd_type_is_text(k->type) || hd_type_is_float(k->type) || !r.known || (k->i >= r.lo && k->i <= r.hi);
+    bool number = !hd_type_is_text(k->type) && !hd_type_is_float(k->type) && k->type.kind != HD_INTERVAL;
+    return !number || !r.known || (k->i >= r.lo && k->i <= r.hi);
 }
 
+/* Item i of x in (...), NULL: no constant; and how many there are. */
+static const struct fe_value *item(const struct ctx *c, const struct fe_expr *e, int i, int *n)
+{
+    const struct fe_expr *first = e->args[1];
+    const struct fe_param *p = e->nargs == 2 && first->op == FE_PARAM ? &c->plan->params[first->param] : NULL;
+    bool listed = p && p->is_list;
+    *n = listed ? p->nlist : e->nargs - 1;
+    return i >= *n ? NULL : listed ? &p->list[i] : constant(c, e->args[1 + i]);
+}
+
+/* Of a long list the first ones tell how many the column may have. */
 static double sel_in(const struct ctx *c, struct handle *const *env, const struct fe_expr *e)
 {
+    enum { LOOKED_AT = 256 };
     const struct handle *h = e->args[0]->op == FE_COL ? env[e->args[0]->col] : NULL;
-    double n = 0;
-    for (int i = 1; i < e->nargs; i++) {
-        const struct fe_value *k = constant(c, e->args[i]);
-        const struct fe_param *list = !k && e->args[i]->op == FE_PARAM ? &c->plan->params[e->args[i]->param] : NULL;
-        for (int j = 0; list && j < list->nlist; j++)
-            n += !h || may_have(c, h, &list->list[j]);
-        n += !list && (!h || !k || may_have(c, h, k));
-    }
-    return clamp01(HD_MAX(n, 1) / (h ? h_distinct(c, h, 1e4) : 25));
+    int n, found = 0, looked = 0;
+    const struct fe_value *k = item(c, e, 0, &n);
+    for (; looked < HD_MIN(n, LOOKED_AT); k = item(c, e, ++looked, &n))
+        found += !h || !k || may_have(c, h, k);
+    double all = looked ? (double)found * n / looked : 0;
+    return clamp01(HD_MAX(all, 1) / (h ? h_distinct(c, h, 1e4) : 25));
 }
 
 /* A boolean that is computed is what it is computed of. Many may be made of one, so its share is kept. */
