@@ -1,5 +1,5 @@
 // Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile
-// and wait to be visited. Tiles come from one cursor for the whole grid, not from an equal
+// and wait to be visited. Tiles come from cursors of the whole grid, not from an equal
 // partition (docs/architecture.md, "Balancing"). What waits is a bit mask of survivors per lane, and the fewer
 // than 32 rows of earlier tiles that were left when the last tile was read.
 //
@@ -25,8 +25,11 @@ struct hdd_scan_donation {
 };
 
 struct hdd_scan {
-    u32 tile, tile_end; // tiles taken from the cursor and not read yet
-    bool exhausted;     // the cursor has no more
+    enum { OWN = ~0u, ANY = OWN - 1 };
+
+    u32 tile, tile_end; // tiles that were taken and not read yet
+    u32 cursor;         // to take more from; OWN: nothing was taken yet; ANY: one that has some
+    bool exhausted;     // there are no more
     u32 first;          // of the tile that `alive` belongs to
     u32 alive;          // bit j: row first + 8 * lane + j
     u32 left;           // in lanes below nleft: a row of an earlier tile
@@ -34,9 +37,9 @@ struct hdd_scan {
     u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : tile(0), tile_end(0), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
+        : tile(0), tile_end(0), cursor(OWN), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
     {
-        exhausted = run.warp() >= run.launch.scan_warps;
+        exhausted = rank(run) >= run.launch.scan_warps;
     }
 
     // Rows that wait and rows that were not looked at yet.
@@ -149,24 +152,79 @@ struct hdd_scan {
     }
 
   private:
+    // The next group of tiles, or what is left of one; false: there is none, or the query stops. Whole warp. The first
+    // groups are the warps' own, one each. Those behind are dealt out to the cursors by turns; a warp stays with a cursor
+    // as long as it has some, and then goes to one that has.
     HDD_MEMBER bool claim_tiles(const hdd_run &run)
     {
-        const u32 tiles = (u32)((run.rows() + HDD_TILE - 1) / HDD_TILE);
-        u32 at = 0;
-        bool stopped = false;
+        const hdd_launch &l = run.launch;
+        const u32 base = (u32)(l.first_row / HDD_TILE), end = (u32)((run.rows() + HDD_TILE - 1) / HDD_TILE);
+        const u32 groups = end > base ? (end - base + l.tile_batch - 1) / l.tile_batch : 0;
+        u32 group = rank(run);
         if (exhausted)
             return false;
-        if (hdd_lane() == 0) { // one wait for both
-            at = (u32)hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.tile_batch);
-            stopped = run.aborted();
-        }
-        at = hdd_shuffle(at, 0);
-        if (hdd_shuffle(stopped, 0))
+        if (cursor == OWN) {
+            if (stops(run))
+                return false;
+            exhausted = groups <= l.scan_warps;
+            cursor = group % l.ncursors;
+            if (next_of(l, cursor, 0) >= groups)
+                cursor = ANY;
+        } else if (!take(run, groups, group)) {
             return false;
-        exhausted = at + run.launch.tile_batch >= tiles;
-        tile = at < tiles ? at : tiles;
-        tile_end = exhausted ? tiles : at + run.launch.tile_batch;
+        }
+        tile = tile_end = end;
+        if (group < groups) {
+            tile = base + group * l.tile_batch;
+            tile_end = hdd_min(end, tile + l.tile_batch);
+        }
         return tile < tile_end;
+    }
+
+    // Number of the warp, the first ones of all blocks before the second ones: few tiles are for all multiprocessors.
+    HDD_MEMBER static u32 rank(const hdd_run &run)
+    {
+        return hdd_warp() * (run.launch.warps / hdd_block_warps()) + hdd_block();
+    }
+
+    HDD_MEMBER bool stops(const hdd_run &run) const
+    {
+        return hdd_shuffle(hdd_lane() == 0 && run.aborted(), 0);
+    }
+
+    // A group of a cursor's; false: none of them has any, or the query stops.
+    HDD_MEMBER bool take(const hdd_run &run, u32 groups, u32 &group)
+    {
+        const hdd_launch &l = run.launch;
+        hdd_cursor *const cursors = reinterpret_cast<hdd_cursor *>(l.cursors);
+        for (;;) {
+            if (cursor == ANY) {
+                const u32 c = hdd_lane();
+                const u32 some = hdd_ballot(c < l.ncursors && next_of(l, c, hdd_load_relaxed(&cursors[c].taken)) < groups);
+                exhausted = !some;
+                if (exhausted)
+                    return false;
+                cursor = hdd_nth_bit(some, run.warp() % hdd_popc(some));
+            }
+            u32 taken = 0;
+            bool stopped = false;
+            if (hdd_lane() == 0) { // one wait for both
+                taken = hdd_atomic_add(&cursors[cursor].taken, 1u);
+                stopped = run.aborted();
+            }
+            if (hdd_shuffle(stopped, 0))
+                return false;
+            group = next_of(l, cursor, hdd_shuffle(taken, 0));
+            if (group + l.ncursors >= groups)
+                cursor = ANY;
+            if (group < groups)
+                return true;
+        }
+    }
+
+    HDD_MEMBER static u32 next_of(const hdd_launch &l, u32 cursor, u32 taken)
+    {
+        return l.scan_warps + taken * l.ncursors + cursor;
     }
 
     template <class Pipeline> HDD_MEMBER void read_tile(Pipeline &p)

@@ -38,6 +38,7 @@ struct run {
     struct layout at;
     struct rt_piece zeroed;
     uint64_t outcome; /* address of the launch's struct rt_outcome */
+    uint64_t cursors; /* and of its struct hdd_cursor [HDD_CURSORS] */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
@@ -123,6 +124,8 @@ static struct hdd_launch describe(const struct run *r)
                            .profile = r->x->o->profile ? r->zeroed.address : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
+                           .cursors = r->cursors,
+                           .ncursors = keeps_order(r) ? 1 : HDD_CURSORS,
                            .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
                            .balance = (hdd_u32)r->balance,
                            .share = place_share(r),
@@ -163,15 +166,11 @@ static int clear(struct run *r, struct hd_err *err)
     struct rt_gpu_exec *x = r->x;
     HD_TRY(alloc_memory(r, err));
     struct rt_launched l = {.stats = &r->st->kernel, .heap = r->heap.n, .source_rows = &r->st->source_rows};
-    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, err));
+    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, &r->cursors, err));
     look_at_source(r);
     rt_gpu_outcome_last(x)->source = r->source;
     r->late |= r->source != NULL;
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
-             tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
-    if (tile)
-        HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, progress.next_tile), &tile, sizeof tile,
-                                 err));
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink);
     if (cursor)
         HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, sink_cursor), &cursor, sizeof cursor,
                                  err));
@@ -245,23 +244,38 @@ static void keep_heap(struct run *r)
     r->x->strings = t;
 }
 
+/* Rows of the source that warps have taken: the first tiles, and what the cursors count (templates/scan.cuh). */
+static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
+{
+    struct hdd_cursor cursors[HDD_CURSORS];
+    uint64_t taken = scan_warps(r);
+    HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
+    for (int i = 0; i < HDD_CURSORS; i++)
+        taken += cursors[i].taken;
+    *rows = taken * rt_balance_tile_batch(r->rows, r->warps) * HDD_WARP_ROWS;
+    return 0;
+}
+
 /* Groups used up the slots of their table (insert() of templates/aggregate.cuh), and the kernel
  * ended early: what is still to come is projected from what the part of the source that it read
  * has brought. */
-static uint64_t project_groups(const struct run *r, const struct rt_outcome *out)
+static int project_groups(const struct run *r, const struct rt_outcome *out, uint64_t *groups, struct hd_err *err)
 {
-    uint64_t read = out->progress.next_tile * HDD_WARP_ROWS - r->first;
+    uint64_t read = 0;
+    HD_TRY(count_read(r, &read, err));
     double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
     if (parts(r)) /* nobody knows: all warps began with all rows */
         share = 0.25;
-    return (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
+    *groups = (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
+    return 0;
 }
 
-static uint64_t rows_asked_for(const struct run *r, const struct rt_outcome *out)
+static int count_asked_for(const struct run *r, const struct rt_outcome *out, uint64_t *rows, struct hd_err *err)
 {
     const struct rt_gpu_state *v = &r->x->state[r->sink];
     bool used_up = rt_state_filling(v->s->kind) == RT_KEYED && out->sink_cursor > v->mask - v->mask / 8;
-    return used_up ? project_groups(r, out) : out->sink_cursor;
+    *rows = out->sink_cursor;
+    return used_up ? project_groups(r, out, rows, err) : 0;
 }
 
 /* What the pipeline changed is undone, and there is more room. */
@@ -319,7 +333,7 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
 {
     struct rt_gpu_exec *x = r->x;
     for (int i = 0; i < MAX_RETRIES; i++) {
-        uint64_t needed = 0;
+        uint64_t needed = 0, asked = 0;
         HD_TRY(launch(r, err));
         if (is_left_alone(r))
             return leave_alone(r, err);
@@ -327,7 +341,8 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
         look_at_source(r);
         bool strings = out->string_cursor > r->heap.n;
-        HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
+        HD_TRY(count_asked_for(r, out, &asked, err));
+        HD_TRY(rt_gpu_state_full(x, r->sink, asked, &needed, err));
         if (!needed && !strings) {
             rt_gpu_few_look(x, r->sink, out);
             return rt_gpu_state_filled(x, r->sink, err);
