@@ -56,13 +56,20 @@ double pl_expected_nodes(const struct pl_pipeline *p)
     return end < 0 ? -1 : nodes + end;
 }
 
+/* A lane has eight neighbours where it reads them at once, or their places are reserved at once; else a tile is one visit of
+ * its warp: the smaller tiles are the sooner all warps have some of few rows. */
+static int lane_rows(const struct pl_pipeline *p)
+{
+    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile ? HDD_LANE_ROWS : 1;
+}
+
 static bool tiles_are_even(const struct pl_pipeline *p, int blocks)
 {
     double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
     double max = max_below(p), nodes = pl_expected_nodes(p);
     if (max >= 0 && max <= ONE_CHILD) /* no more work than without levels */
         return true;
-    return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / warps;
+    return max >= 0 && nodes >= 0 && max * lane_rows(p) * HDD_WARP_LANES * TILES_OF_A_WARP <= nodes / warps;
 }
 
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced, int blocks)
@@ -239,6 +246,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
     r->shape = choose(p, forced, blocks);
     p->gpu.resident_blocks = resident_blocks(p, st->stride);
     choose_places(p, exprs, st);
+    r->lane_rows = lane_rows(p);
     p->gpu.row_piece = row_piece(p, st);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))

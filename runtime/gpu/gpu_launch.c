@@ -58,13 +58,23 @@ static bool may_divide(const struct run *r, uint64_t tiles, uint64_t warps)
            tiles * MIN_PARTS <= warps;
 }
 
+static uint32_t tile_rows(const struct run *r)
+{
+    return (uint32_t)r->p->lane_rows * HDD_WARP_LANES;
+}
+
+static uint64_t tiles_of(const struct run *r)
+{
+    return (r->rows + tile_rows(r) - 1) / tile_rows(r);
+}
+
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
  * tiles; a loop over pairs divides these among warps. Where somebody says how many warps, as many, but of those that
  * wait for each other not more than fit. */
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
-    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
+    uint64_t tiles = tiles_of(r);
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
     r->balance = r->k->unit->by_lane ? RT_BALANCE_NONE : r->p->balance;
     bool shares = rt_balance_shares(r->balance), divides = may_divide(r, tiles, blocks * per_block);
@@ -110,8 +120,13 @@ static uint32_t scan_warps(const struct run *r)
 /* Over how many warps a tile goes; 0: one. */
 static uint32_t parts(const struct run *r)
 {
-    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
+    uint64_t tiles = tiles_of(r);
     return may_divide(r, tiles, r->warps) ? r->warps / (uint32_t)tiles : 0;
+}
+
+static uint32_t tile_batch(const struct run *r)
+{
+    return rt_balance_tile_batch(r->rows, r->warps, tile_rows(r));
 }
 
 static struct hdd_launch describe(const struct run *r)
@@ -126,7 +141,7 @@ static struct hdd_launch describe(const struct run *r)
                            .scan_warps = scan_warps(r),
                            .cursors = r->cursors,
                            .ncursors = keeps_order(r) ? 1 : HDD_CURSORS,
-                           .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
+                           .tile_batch = tile_batch(r),
                            .balance = (hdd_u32)r->balance,
                            .share = place_share(r),
                            .string_heap = r->heap.address,
@@ -252,7 +267,7 @@ static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
     HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
     for (int i = 0; i < HDD_CURSORS; i++)
         taken += cursors[i].taken;
-    *rows = taken * rt_balance_tile_batch(r->rows, r->warps) * HDD_WARP_ROWS;
+    *rows = taken * tile_batch(r) * tile_rows(r);
     return 0;
 }
 
