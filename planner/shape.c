@@ -56,11 +56,25 @@ double pl_expected_nodes(const struct pl_pipeline *p)
     return end < 0 ? -1 : nodes + end;
 }
 
-/* A lane has eight neighbours where it reads them at once, or their places are reserved at once; else a tile is one visit of
- * its warp: the smaller tiles are the sooner all warps have some of few rows. */
+/* Whether a row of the source that comes to a level has a warp's work below it. */
+static bool has_many_below(const struct pl_pipeline *p)
+{
+    const double *est = p->spec->counter_est;
+    double parents = p->nlevels > 1 ? est[p->levels[1].first_step - 1] : 0;
+    for (int l = 1; l < p->nlevels; l++)
+        if (parents < 0 || est[p->levels[l].first_step] < 0 ||
+            est[p->levels[l].first_step] >= parents * HDD_WARP_LANES)
+            return true;
+    return false;
+}
+
+/* A lane has eight neighbours where it reads them at once, or their places are reserved at once, and where the children of
+ * few rows go to all warps, a part each (gpu_launch.c); else a tile is one visit of its warp: the smaller tiles are the
+ * sooner all warps have some of few rows. */
 static int lane_rows(const struct pl_pipeline *p)
 {
-    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile ? HDD_LANE_ROWS : 1;
+    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile || has_many_below(p) ? HDD_LANE_ROWS
+                                                                                                           : 1;
 }
 
 static bool tiles_are_even(const struct pl_pipeline *p, int blocks)
