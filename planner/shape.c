@@ -56,14 +56,17 @@ double pl_expected_nodes(const struct pl_pipeline *p)
     return end < 0 ? -1 : nodes + end;
 }
 
-/* Whether a row of the source that comes to a level has a warp's work below it. */
+/* Whether a row of the source that comes to a level has a warp's work below it, or rows have children that follow each other: a
+ * warp goes on where it is. */
 static bool has_many_below(const struct pl_pipeline *p)
 {
     const double *est = p->spec->counter_est;
     double parents = p->nlevels > 1 ? est[p->levels[1].first_step - 1] : 0;
+    for (int i = 0; i < p->nsteps; i++)
+        if (pl_opens_fold(p->steps[i].kind))
+            return true;
     for (int l = 1; l < p->nlevels; l++)
-        if (parents < 0 || est[p->levels[l].first_step] < 0 ||
-            est[p->levels[l].first_step] >= parents * HDD_WARP_LANES)
+        if (parents < 0 || est[p->levels[l].first_step] < 0 || est[p->levels[l].first_step] >= parents * HDD_WARP_LANES)
             return true;
     return false;
 }
@@ -73,8 +76,9 @@ static bool has_many_below(const struct pl_pipeline *p)
  * sooner all warps have some of few rows. */
 static int lane_rows(const struct pl_pipeline *p)
 {
-    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile || has_many_below(p) ? HDD_LANE_ROWS
-                                                                                                           : 1;
+    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile || has_many_below(p)
+               ? HDD_LANE_ROWS
+               : 1;
 }
 
 static bool tiles_are_even(const struct pl_pipeline *p, int blocks)

@@ -129,7 +129,8 @@ struct rt_launched {
 };
 enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
-    struct rt_piece slots; /* behind the cursors of their launches; and behind the last one that is used, a result of few rows */
+    struct rt_piece
+        slots; /* behind the cursors of their launches; and behind the last one that is used, a result of few rows */
     bool overwritten; /* slots that are not used, by such a result */
     int used, settled,
         timed; /* slots of launches, in their order; of those that the host has waited for; of those whose

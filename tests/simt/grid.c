@@ -7,7 +7,8 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){.blocks = 2, .tile_batch = 1, .cursors = HDD_CURSORS, .balance = RT_BALANCE_NIFS, .threshold = 3};
+    *o = (struct grid_options){
+        .blocks = 2, .tile_batch = 1, .cursors = HDD_CURSORS, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
