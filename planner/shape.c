@@ -1,5 +1,5 @@
 /* Which kernel a pipeline becomes on a GPU, and how that balances its warps. Warps take tiles of
- * the source from one cursor, so they come out even as long as no tile has more work below it
+ * the source from cursors, so they come out even as long as no tile has more work below it
  * than a small part of what a warp does in all. Where the facts prove that, queues per warp are
  * enough; elsewhere the kernel shares work (Themis, section 6), which costs a look every 33 warp
  * iterations while nobody waits. */
