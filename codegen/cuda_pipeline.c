@@ -437,6 +437,7 @@ static void emit_unit(struct cu_unit *u, struct rt_unit *out)
         {"SHARED_KIND", out->shared_bytes ? "HDD_SHARED_AT_LAUNCH" : "HDD_SHARED"},
         {"LEVELS", hd_asprintf(u->arena, "%d", u->pipeline->nlevels)},
         {"TILE_STEPS", hd_asprintf(u->arena, "%d", u->pipeline->gpu_tile.steps)},
+        {"LANE_ROWS", hd_asprintf(u->arena, "%d", u->pipeline->spec->lane_rows)},
         {"BEGIN", beginning(u)},
         {"SLOT_BYTES", hd_asprintf(u->arena, "%u", out->slot_bytes)},
         {"MEMBERS", fields},

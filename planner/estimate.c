@@ -94,8 +94,8 @@ static double clamp01(double x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* Fraction of a column's range below constant e (strings: by dictionary position). */
-static bool fraction_below(const struct ctx *c, const struct handle *h, const struct fe_expr *e, double *f)
+/* Fraction of a column's range below constant e, or with it (strings: by dictionary position): ranges are of whole numbers. */
+static bool fraction_below(const struct ctx *c, const struct handle *h, const struct fe_expr *e, bool with, double *f)
 {
     struct pl_range r = h_range(c, h);
     const struct fe_table *t;
@@ -117,7 +117,7 @@ static bool fraction_below(const struct ctx *c, const struct handle *h, const st
     }
     if (!r.known || r.hi <= r.lo)
         return false;
-    *f = clamp01(((double)v - (double)r.lo) / ((double)r.hi - (double)r.lo + 1));
+    *f = clamp01(((double)v - (double)r.lo + with) / ((double)r.hi - (double)r.lo + 1));
     return true;
 }
 
@@ -150,9 +150,9 @@ static double sel_compare(const struct ctx *c, struct handle *const *env, const 
     double f;
     if (h_plain((struct handle *)(uintptr_t)h)->kind != H_COLUMN)
         return 0.1; /* having: aggregates are compared to find the unusual */
-    if (!fraction_below(c, h, b, &f))
-        return 0.4;
     bool less = (e->op == FE_LT || e->op == FE_LE) != swap;
+    if (!fraction_below(c, h, b, less == (e->op == FE_LE || e->op == FE_GE), &f))
+        return 0.4;
     return clamp01(less ? f : 1 - f);
 }
 

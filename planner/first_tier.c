@@ -26,7 +26,7 @@ static double parts_of_a_row(const struct pl_pipeline *p, int blocks)
     double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
     if (p->spec->shape != RT_SHAPE_AWS || p->spec->source != RT_SOURCE_TABLE)
         return 1;
-    double tiles = ceil((double)p->spec->table->rows / HDD_WARP_ROWS);
+    double tiles = ceil((double)p->spec->table->rows / HDD_WARP_LANES / p->spec->lane_rows);
     return tiles * MIN_PARTS <= warps ? warps / HD_MAX(tiles, 1.0) : 1;
 }
 

@@ -1,5 +1,5 @@
 /* Which kernel a pipeline becomes on a GPU, and how that balances its warps. Warps take tiles of
- * the source from one cursor, so they come out even as long as no tile has more work below it
+ * the source from cursors, so they come out even as long as no tile has more work below it
  * than a small part of what a warp does in all. Where the facts prove that, queues per warp are
  * enough; elsewhere the kernel shares work (Themis, section 6), which costs a look every 33 warp
  * iterations while nobody waits. */
@@ -56,13 +56,38 @@ double pl_expected_nodes(const struct pl_pipeline *p)
     return end < 0 ? -1 : nodes + end;
 }
 
+/* Whether a row of the source that comes to a level has a warp's work below it, or rows have children that follow each other: a
+ * warp goes on where it is. */
+static bool has_many_below(const struct pl_pipeline *p)
+{
+    const double *est = p->spec->counter_est;
+    double parents = p->nlevels > 1 ? est[p->levels[1].first_step - 1] : 0;
+    for (int i = 0; i < p->nsteps; i++)
+        if (pl_opens_fold(p->steps[i].kind))
+            return true;
+    for (int l = 1; l < p->nlevels; l++)
+        if (parents < 0 || est[p->levels[l].first_step] < 0 || est[p->levels[l].first_step] >= parents * HDD_WARP_LANES)
+            return true;
+    return false;
+}
+
+/* A lane has eight neighbours where it reads them at once, or their places are reserved at once, and where the children of
+ * few rows go to all warps, a part each (gpu_launch.c); else a tile is one visit of its warp: the smaller tiles are the
+ * sooner all warps have some of few rows. */
+static int lane_rows(const struct pl_pipeline *p)
+{
+    return p->gpu_tile.steps || p->in_place || p->loop.rows || p->gpu.places_of_tile || has_many_below(p)
+               ? HDD_LANE_ROWS
+               : 1;
+}
+
 static bool tiles_are_even(const struct pl_pipeline *p, int blocks)
 {
     double warps = blocks ? (double)blocks * p->gpu.block_warps : HDD_LARGE_WARPS;
     double max = max_below(p), nodes = pl_expected_nodes(p);
     if (max >= 0 && max <= ONE_CHILD) /* no more work than without levels */
         return true;
-    return max >= 0 && nodes >= 0 && max * HDD_WARP_ROWS * TILES_OF_A_WARP <= nodes / warps;
+    return max >= 0 && nodes >= 0 && max * lane_rows(p) * HDD_WARP_LANES * TILES_OF_A_WARP <= nodes / warps;
 }
 
 static enum rt_shape choose(const struct pl_pipeline *p, enum rt_balance forced, int blocks)
@@ -239,6 +264,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
     r->shape = choose(p, forced, blocks);
     p->gpu.resident_blocks = resident_blocks(p, st->stride);
     choose_places(p, exprs, st);
+    r->lane_rows = lane_rows(p);
     p->gpu.row_piece = row_piece(p, st);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))

@@ -518,6 +518,7 @@ struct rt_pipeline {
     struct rt_access *accesses;
     enum rt_shape shape;
     enum rt_balance balance; /* to launch it with; never AUTO */
+    int lane_rows; /* rows of a GPU's tile that each lane of a warp has */
     bool ordered; /* rows leave in the order of the source */
     bool all_arrive; /* each row of the source gives one of ROWS */
     bool row_for_row; /* but on a GPU by all warps: a row of the source gives the row with its number */

@@ -23,12 +23,13 @@ template <class Pipeline> HDD_DEVICE void hdd_by_lane(Pipeline &p)
 {
     u32 first;
     if (p.run.launch.parts)
-        p.scan.restrict_to(p.run, p.run.warp() / p.run.launch.parts);
-    while (p.scan.pop_tile(p.run, first)) {
-        const u32 n = hdd_tile_rows(first, p.run.rows()), at = first + (n ? hdd_lane() * HDD_TILE_ROWS : 0);
+        p.scan.restrict_to(p, p.run.warp() / p.run.launch.parts);
+    while (p.scan.pop_tile(p, first)) {
+        const u32 n = hdd_tile_rows<Pipeline::lane_rows>(first, p.run.rows());
+        const u32 at = first + (n ? hdd_lane() * hdd_tile_size<Pipeline>::lane : 0);
         const u32 alive = p.tile(at, n);
         HDD_NO_UNROLL
-        for (u32 j = 0; j < HDD_TILE_ROWS; j++)
+        for (u32 j = 0; j < hdd_tile_size<Pipeline>::lane; j++)
             if (hdd_any(alive >> j & 1))
                 p.visit(hdd_level<0>(), (alive >> j & 1) != 0, at + j);
     }

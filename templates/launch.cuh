@@ -47,7 +47,7 @@ enum { HDD_FAILED_BYTES = 44 }; // of a string
 // Written by the kernel. The host clears it before a launch. The cursor stands apart from the
 // words that warps poll.
 struct hdd_progress {
-    hdd_u64 next_tile; // first tile that no warp has taken; of a loop over pairs: the first task (loop.cuh)
+    hdd_u64 next_task; // of a loop over pairs: the first task that no warp has taken (loop.cuh)
     hdd_u64 apart[15];
     hdd_u32 abort; // not 0: leave as soon as possible. Read together with the next
     hdd_u32 idle;  // warps - busy ones - donations on their way (share.cuh); = warps: all is done
@@ -60,6 +60,14 @@ struct hdd_progress {
     unsigned char text[HDD_FAILED_BYTES];
     hdd_u64 value[2];
 };
+
+// Counts what has been taken of a source's tiles (scan.cuh), on a line of its own: one place of memory takes an addition
+// a nanosecond. The host clears cursors before a launch.
+struct hdd_cursor {
+    hdd_u32 taken;
+    hdd_u32 apart[31];
+};
+enum { HDD_CURSORS = 16 };
 
 enum {
     HDD_LOAD_BUCKETS = 32, // log2 of the number of subtrees, of each height
@@ -100,17 +108,19 @@ struct hdd_warp_profile {
 
 struct hdd_launch {
     hdd_u64 source_rows; // rows, indexes or codes of the source: the end of the launch's part of them,
-    hdd_u64 first_row;   // and its begin; progress.next_tile says the same, but for loops over pairs
+    hdd_u64 first_row;   // and its begin, that of a tile
     hdd_u64
         source_count; // not 0: address of the number of rows of the source, which the host knows no more of than that
                           // they are not more than source_rows. Not for loops over pairs
     hdd_u64 progress;    // address of struct hdd_progress
+    hdd_u64 cursors;     // address of struct hdd_cursor [ncursors]
     hdd_u64 counters;    // copies of the profile counters (templates/abi.h), 64 bits each, zeroed: warps add
                          // to one each, because additions to one place come one after the other
     hdd_u64 profile;     // address of struct hdd_warp_profile per warp, zeroed; 0: none
     hdd_u32 warps;       // of the whole grid
     hdd_u32 scan_warps;  // warps from this number on take no tiles: an ordered source has one
-    hdd_u32 tile_batch;  // tiles that a warp takes from the cursor at once
+    hdd_u32 ncursors;    // at most HDD_CURSORS
+    hdd_u32 tile_batch;  // tiles that a warp takes from a cursor at once
     hdd_u32 balance;     // enum hdd_balance
     // Work-sharing over a source of few rows: so many warps have each tile, and each of them a part
     // of every range of children of its rows; 0: one has it all. 2^64 / parts, rounded down.

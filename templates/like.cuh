@@ -15,11 +15,14 @@ struct hdd_like_piece {
     u32 masks;   // of those of its words; 0: it has no `_`, or is short
     u32 head;    // its first four bytes, the first one lowest; 0 where it has none, and for `_`
     u32 compared; // 0xff for each byte of the head that is compared
+    u32 tail;     // the last four bytes likewise, of a piece that has as many
+    u32 tail_compared;
 };
 struct hdd_like_pattern {
     u32 open_start, open_end; // a `%` there
     u32 npieces;
-    u32 min; // bytes of all pieces: no shorter string matches
+    u32 min;   // bytes of all pieces: no shorter string matches
+    u32 heads; // every piece has four bytes in its head that are compared
 };
 
 // Bytes of a text times bytes of the pattern up to which comparing at place after place is never
@@ -29,94 +32,168 @@ constexpr u32 HDD_LIKE_POLL = 4096; // places of a text between two looks at the
 
 // ---- short texts: place after place. wild: some pattern byte is `_` ------------------------
 
-template <bool wild> HDD_DEVICE bool hdd_like_at(const u8 *piece, u32 n, const u8 *s)
+// Four bytes at any address: of the aligned words that hold them, none is read that holds no byte of them.
+HDD_DEVICE u32 hdd_like_word_at(const u8 *s)
 {
-    for (u32 i = 0; i < n; i++)
+    const u32 skip = (u32)(reinterpret_cast<u64>(s) % 4);
+    const u32 *const word = reinterpret_cast<const u32 *>(s - skip);
+    return skip ? hdd_shift_pair(word[0], word[1], 8 * skip) : word[0];
+}
+
+// Bytes [first, end) of a piece against those of a string.
+template <bool wild> HDD_DEVICE bool hdd_like_bytes(const u8 *piece, u32 n, const u8 *s, u32 first, u32 end)
+{
+    HDD_NO_UNROLL
+    for (u32 i = first; i < end; i++)
         if (piece[i] != s[i] && !(wild && piece[n + i]))
             return false;
     return true;
 }
 
-// Where in a string the head of a piece stands. The string is read in aligned words of eight bytes, of which the first
-// and the last hold bytes of others too: device memory is allocated in wholes of 16 bytes (runtime/gpu/gpu_pool.c).
-// all: the head has four bytes that are compared.
-template <bool all> struct hdd_like_heads {
-    const u32 *word; // the second of w
-    u32 w[4];
-    i32 at;      // place of w's first byte; below 0 in the first word of the string
-    u32 places;  // bit k: the head stands at + k, where nothing was looked at yet
-    i32 from, last; // places that count
-
-    HDD_MEMBER hdd_like_heads(const u8 *s, u32 first, u32 end) : places(0), from((i32)first), last((i32)end)
-    {
-        at = (i32)first - (i32)(reinterpret_cast<u64>(s + first) % 8) - 8;
-        word = reinterpret_cast<const u32 *>(s + at) + 2;
-        w[2] = word[0], w[3] = word[1];
-    }
-
-    // The four bytes from byte k of w on.
-    HDD_MEMBER bool fits(const hdd_like_piece &q, u32 k) const
-    {
-        const u32 v = hdd_shift_pair(w[k / 4], w[k / 4 + 1], 8 * (k % 4));
-        return (all ? v : v & q.compared) == q.head;
-    }
-
-    // Goes on to the next place, false: there is none. Eight places are compared before any is looked at by itself, and
-    // a lane that has found one waits for the others of its warp: together they compare the rest of the piece.
-    HDD_MEMBER bool find(const hdd_like_piece &q)
-    {
-        HDD_NO_UNROLL
-        while (!places) {
-            at += 8;
-            if (at > last)
-                return false;
-            w[0] = w[2], w[1] = w[3];
-            if (at + 8 < last + (i32)q.n)
-                word += 2, w[2] = word[0], w[3] = word[1];
-            bool some = false;
-            HDD_UNROLL
-            for (u32 k = 0; k < 8; k++)
-                some |= fits(q, k);
-            if (some)
-                mark(q);
-        }
-        return true;
-    }
-
-    HDD_MEMBER void mark(const hdd_like_piece &q)
-    {
-        HDD_UNROLL
-        for (u32 k = 0; k < 8; k++)
-            places |= (u32)(fits(q, k) && at + (i32)k >= from && at + (i32)k <= last) << k;
-    }
-};
-
-// First place of [from, last] where the piece fits, or -1.
-template <bool wild, bool all>
-HDD_DEVICE i32 hdd_like_find(const u8 *piece, const hdd_like_piece &q, const u8 *s, u32 from, u32 last)
+// What of a piece is not its head: pieces of up to eight bytes are head and tail.
+template <bool wild> HDD_DEVICE bool hdd_like_rest(const u8 *base, const hdd_like_piece &q, const u8 *s)
 {
-    hdd_like_heads<all> heads(s, from, last);
-    HDD_NO_UNROLL
-    while (heads.find(q)) {
-        const i32 place = heads.at + (i32)hdd_lowest(heads.places);
-        if (hdd_like_at<wild>(piece, q.n, s + place))
-            return place;
-        heads.places &= heads.places - 1;
-    }
-    return -1;
+    if (q.n <= 4)
+        return true;
+    if ((hdd_like_word_at(s + q.n - 4) ^ q.tail) & q.tail_compared)
+        return false;
+    return hdd_like_bytes<wild>(base + q.at, q.n, s, 4, q.n - 4);
 }
 
-template <bool wild> struct hdd_like_short {
-    const u8 *base, *s;
+// The whole piece at one place.
+template <bool wild> HDD_DEVICE bool hdd_like_at(const u8 *base, const hdd_like_piece &q, const u8 *s)
+{
+    if (q.n < 4)
+        return hdd_like_bytes<wild>(base + q.at, q.n, s, 0, q.n);
+    return !((hdd_like_word_at(s) ^ q.head) & q.compared) && hdd_like_rest<wild>(base, q, s);
+}
 
-    HDD_MEMBER i32 operator()(const hdd_like_piece *q, u32 from, u32 end) const
+// A lane's way through a string, for pieces that stand anywhere, one behind the other. The string is read in aligned
+// words of 16 bytes, of which the first and the last hold bytes of others too: device memory is allocated in wholes
+// of 16 bytes (runtime/gpu/gpu_pool.c). A lane that has found a piece goes on from there with the next one, while
+// others of its warp are at other pieces and other words: no lane goes through its string twice.
+// all: every piece has a head of four bytes that are compared.
+template <bool wild, bool all> struct hdd_like_walk {
+    const u8 *const base, *const s;
+    const hdd_like_piece *q, *const stop;
+    i32 from, last; // places that count
+    const i32 end;
+    u32 head, compared;
+    i32 at; // of w's first byte; below 0 in the first word of the string
+    u32 w[8];
+
+    HDD_MEMBER hdd_like_walk(const u8 *pattern, const u8 *string, const hdd_like_piece *first,
+                             const hdd_like_piece *behind, u32 start, u32 bound)
+        : base(pattern), s(string), q(first), stop(behind), from((i32)start), end((i32)bound)
     {
-        if (from + q->n > end)
-            return -1;
-        return q->compared == ~0u ? hdd_like_find<wild, true>(base + q->at, *q, s, from, end - q->n)
-                                  : hdd_like_find<wild, false>(base + q->at, *q, s, from, end - q->n);
+        at = from - (i32)(reinterpret_cast<u64>(s + from) % 16);
+        w[4] = w[5] = w[6] = w[7] = 0;
+    }
+
+    HDD_MEMBER bool run()
+    {
+        bool found = q == stop, going = !found && take();
+        if (going) {
+            load(at);
+            slide();
+        }
+        HDD_NO_UNROLL
+        while (going) { // one path, so that lanes stay together
+            const u32 places = heads();
+            const i32 place = places ? first(places) : -1;
+            if (place >= 0) { // the next piece may begin in the same words
+                from = place + (i32)q->n;
+                found = ++q == stop;
+                going = !found && take();
+            } else {
+                at += 16;
+                going = at <= last;
+                if (going)
+                    slide();
+            }
+        }
+        return found;
+    }
+
+  private:
+    // The piece to look for; false: the string is too short.
+    HDD_MEMBER bool take()
+    {
+        head = q->head, compared = q->compared;
+        last = end - (i32)q->n;
+        return from <= last;
+    }
+
+    HDD_MEMBER void load(i32 place)
+    {
+        hdd_load16(s + place, w[4], w[5], w[6], w[7]);
+    }
+
+    HDD_MEMBER void slide()
+    {
+        HDD_UNROLL
+        for (u32 k = 0; k < 4; k++)
+            w[k] = w[4 + k];
+        if (at + 16 < end)
+            load(at + 16);
+    }
+
+    HDD_MEMBER bool fits(u32 k) const
+    {
+        const u32 v = hdd_shift_pair(w[k / 4], w[k / 4 + 1], 8 * (k % 4));
+        return (all ? v : v & compared) == head;
+    }
+
+    // Bit k: the head stands at + k, of the 16 places.
+    HDD_MEMBER u32 heads() const
+    {
+        u32 places = 0;
+        HDD_UNROLL
+        for (u32 k = 0; k < 16; k++)
+            places |= fits(k) ? 1u << k : 0;
+        return from > at ? places & ~0u << hdd_min((u32)(from - at), 16u) : places;
+    }
+
+    // The first of them where the piece fits, or -1.
+    HDD_MEMBER i32 first(u32 places) const
+    {
+        HDD_NO_UNROLL
+        for (; places; places &= places - 1) {
+            const i32 place = at + (i32)hdd_lowest(places);
+            if (place > last)
+                return -1;
+            if (hdd_like_rest<wild>(base, *q, s + place))
+                return place;
+        }
+        return -1;
     }
 };
+
+// A whole pattern. Greedy from the left: the first place for every piece leaves most room for the rest.
+// n: no less than all pieces take.
+template <bool wild> HDD_DEVICE bool hdd_like_short(const hdd_like_pattern *p, const u8 *s, u32 n)
+{
+    const u8 *const base = reinterpret_cast<const u8 *>(p);
+    const hdd_like_piece *q = reinterpret_cast<const hdd_like_piece *>(p + 1), *stop = q + p->npieces;
+    u32 from = 0, end = n;
+    if (q == stop)
+        return n == 0 || p->open_start || p->open_end;
+    if (!p->open_start) {
+        if (!hdd_like_at<wild>(base, *q, s))
+            return false;
+        from = q->n;
+        if (++q == stop)
+            return p->open_end || from == n;
+    }
+    if (!p->open_end) {
+        stop--;
+        end -= stop->n;
+        if (!hdd_like_at<wild>(base, *stop, s + end))
+            return false;
+    }
+    return p->heads ? hdd_like_walk<wild, true>(base, s, q, stop, from, end).run()
+                    : hdd_like_walk<wild, false>(base, s, q, stop, from, end).run();
+}
 
 // ---- long texts: in time linear in the text, until the run is aborted ----------------------
 // Loops are not unrolled: rare code must not cost a kernel registers.
@@ -191,7 +268,7 @@ struct hdd_like_wild_long {
     {
         HDD_NO_UNROLL
         for (u32 at = from; at + q->n <= end; at++) {
-            if (hdd_like_at<true>(base + q->at, q->n, s + at))
+            if (hdd_like_at<true>(base, *q, s + at))
                 return (i32)at;
             if (at % HDD_LIKE_POLL == 0 && hdd_like_aborted(progress))
                 return -1;
@@ -245,7 +322,7 @@ template <bool wild> struct hdd_like_of {
         if (n < min)
             return false;
         if ((u64)n * min <= HDD_LIKE_SHORT)
-            return hdd_like_pieces(pattern, n, hdd_like_short<wild>{base, t.s});
+            return hdd_like_short<wild>(pattern, t.s, n);
         if (wild)
             return hdd_like_pieces(pattern, n, hdd_like_wild_long{base, t.s, run.progress});
         return hdd_like_pieces(pattern, n, hdd_like_long{base, t.s, run.progress});

@@ -96,7 +96,7 @@ HDD_DEVICE bool hdd_pop_task(const hdd_run &run, u64 n, u64 &task)
     bool stopped = false;
     u64 at = 0;
     if (hdd_lane() == 0) {
-        at = hdd_atomic_add(&run.progress->next_tile, (u64)1);
+        at = hdd_atomic_add(&run.progress->next_task, (u64)1);
         stopped = run.aborted();
     }
     task = hdd_shuffle(at, 0);

@@ -503,6 +503,15 @@ HDD_DEVICE u64 hdd_time()
     return ns;
 }
 
+// ---- loads of more than a word --------------------------------------------------------------
+
+// Sixteen bytes at once; the address is aligned to as many.
+HDD_DEVICE void hdd_load16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    const uint4 v = *static_cast<const uint4 *>(p);
+    a = v.x, b = v.y, c = v.z, d = v.w;
+}
+
 // ---- loads of memory that no thread writes in this kernel ----------------------------------
 
 template <class T> HDD_DEVICE T hdd_load_const(const T *p)

@@ -1,5 +1,5 @@
 // Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile
-// and wait to be visited. Tiles come from one cursor for the whole grid, not from an equal
+// and wait to be visited. Tiles come from cursors of the whole grid, not from an equal
 // partition (docs/architecture.md, "Balancing"). What waits is a bit mask of survivors per lane, and the fewer
 // than 32 rows of earlier tiles that were left when the last tile was read.
 //
@@ -24,33 +24,41 @@ struct hdd_scan_donation {
     u32 alive[HDD_LANES], left[HDD_LANES];
 };
 
+// Rows of a tile: of a lane, and of its warp.
+template <class Pipeline> struct hdd_tile_size {
+    enum : u32 { lane = Pipeline::lane_rows, warp = lane * HDD_LANES };
+};
+
 struct hdd_scan {
-    u32 tile, tile_end; // tiles taken from the cursor and not read yet
-    bool exhausted;     // the cursor has no more
+    enum { OWN = ~0u, ANY = OWN - 1 };
+
+    u32 tile, tile_end; // tiles that were taken and not read yet
+    u32 cursor;         // to take more from; OWN: nothing was taken yet; ANY: one that has some
+    bool exhausted;     // there are no more
     u32 first;          // of the tile that `alive` belongs to
-    u32 alive;          // bit j: row first + 8 * lane + j
+    u32 alive;          // bit j: row first + lane_rows * lane + j
     u32 left;           // in lanes below nleft: a row of an earlier tile
     u32 nleft;
     u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : tile(0), tile_end(0), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
+        : tile(0), tile_end(0), cursor(OWN), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
     {
-        exhausted = run.warp() >= run.launch.scan_warps;
+        exhausted = rank(run) >= run.launch.scan_warps;
     }
 
     // Rows that wait and rows that were not looked at yet.
-    HDD_MEMBER u64 nodes() const
+    template <class Pipeline> HDD_MEMBER u64 nodes() const
     {
-        return pending + (u64)(tile_end - tile) * HDD_TILE;
+        return pending + (u64)(tile_end - tile) * hdd_tile_size<Pipeline>::warp;
     }
 
     // Only this tile, of whose rows' children the warp has a part. Whole warp; where the query stops the kernel that makes the
     // rows may have left some unwritten, so that not even the first tile is read.
-    HDD_MEMBER void restrict_to(const hdd_run &run, u32 its_tile)
+    template <class Pipeline> HDD_MEMBER void restrict_to(const Pipeline &p, u32 its_tile)
     {
         tile = its_tile;
-        tile_end = tile + (!hdd_any(run.aborted()) && (u64)tile * HDD_TILE < run.rows());
+        tile_end = tile + (!hdd_any(p.run.aborted()) && (u64)tile * hdd_tile_size<Pipeline>::warp < p.run.rows());
         exhausted = true;
     }
 
@@ -65,8 +73,8 @@ struct hdd_scan {
     template <class Pipeline> HDD_MEMBER u32 next(Pipeline &p, u32 wanted, u32 &row)
     {
         for (;;) {
-            const u32 n = pop(row);
-            if (n >= wanted || (tile == tile_end && !claim_tiles(p.run)))
+            const u32 n = pop<Pipeline>(row);
+            if (n >= wanted || (tile == tile_end && !claim_tiles(p)))
                 return n;
             left = row;
             nleft = n;
@@ -75,7 +83,7 @@ struct hdd_scan {
     }
 
     // Removes the first rows that wait, at most one per lane: how many.
-    HDD_MEMBER u32 pop(u32 &row)
+    template <class Pipeline> HDD_MEMBER u32 pop(u32 &row)
     {
         const u32 lane = hdd_lane(), n = hdd_min(pending, HDD_LANES), of_tile = n - nleft;
         const u32 mine = hdd_popc(alive), upto = hdd_warp_prefix_sum(mine), before = upto - mine;
@@ -85,7 +93,7 @@ struct hdd_scan {
         if (lane < nleft)
             row = left;
         else if (lane < n)
-            row = first + owner * HDD_TILE_ROWS + hdd_nth_bit(mask, j - skip);
+            row = first + owner * hdd_tile_size<Pipeline>::lane + hdd_nth_bit(mask, j - skip);
         if (before < of_tile)
             alive = hdd_drop_bits(alive, of_tile - before);
         nleft = 0;
@@ -95,11 +103,11 @@ struct hdd_scan {
 
     // The next tile by its first row, for kernels that need no survivors in line. False: none
     // is left.
-    HDD_MEMBER bool pop_tile(const hdd_run &run, u32 &at)
+    template <class Pipeline> HDD_MEMBER bool pop_tile(const Pipeline &p, u32 &at)
     {
-        if (tile == tile_end && !claim_tiles(run))
+        if (tile == tile_end && !claim_tiles(p))
             return false;
-        at = tile++ * HDD_TILE;
+        at = tile++ * hdd_tile_size<Pipeline>::warp;
         return true;
     }
 
@@ -149,32 +157,89 @@ struct hdd_scan {
     }
 
   private:
-    HDD_MEMBER bool claim_tiles(const hdd_run &run)
+    // The next group of tiles, or what is left of one; false: there is none, or the query stops. Whole warp. The first
+    // groups are the warps' own, one each. Those behind are dealt out to the cursors by turns; a warp stays with a cursor
+    // as long as it has some, and then goes to one that has.
+    template <class Pipeline> HDD_MEMBER bool claim_tiles(const Pipeline &p)
     {
-        const u32 tiles = (u32)((run.rows() + HDD_TILE - 1) / HDD_TILE);
-        u32 at = 0;
-        bool stopped = false;
+        constexpr u32 rows = hdd_tile_size<Pipeline>::warp;
+        const hdd_run &run = p.run;
+        const hdd_launch &l = run.launch;
+        const u32 base = (u32)(l.first_row / rows), end = (u32)((run.rows() + rows - 1) / rows);
+        const u32 groups = end > base ? (end - base + l.tile_batch - 1) / l.tile_batch : 0;
+        u32 group = rank(run);
         if (exhausted)
             return false;
-        if (hdd_lane() == 0) { // one wait for both
-            at = (u32)hdd_atomic_add(&run.progress->next_tile, (u64)run.launch.tile_batch);
-            stopped = run.aborted();
-        }
-        at = hdd_shuffle(at, 0);
-        if (hdd_shuffle(stopped, 0))
+        if (cursor == OWN) {
+            if (stops(run))
+                return false;
+            exhausted = groups <= l.scan_warps;
+            cursor = group % l.ncursors;
+            if (next_of(l, cursor, 0) >= groups)
+                cursor = ANY;
+        } else if (!take(run, groups, group)) {
             return false;
-        exhausted = at + run.launch.tile_batch >= tiles;
-        tile = at < tiles ? at : tiles;
-        tile_end = exhausted ? tiles : at + run.launch.tile_batch;
+        }
+        tile = tile_end = end;
+        if (group < groups) {
+            tile = base + group * l.tile_batch;
+            tile_end = hdd_min(end, tile + l.tile_batch);
+        }
         return tile < tile_end;
+    }
+
+    // Number of the warp, the first ones of all blocks before the second ones: few tiles are for all multiprocessors.
+    HDD_MEMBER static u32 rank(const hdd_run &run)
+    {
+        return hdd_warp() * (run.launch.warps / hdd_block_warps()) + hdd_block();
+    }
+
+    HDD_MEMBER bool stops(const hdd_run &run) const
+    {
+        return hdd_shuffle(hdd_lane() == 0 && run.aborted(), 0);
+    }
+
+    // A group of a cursor's; false: none of them has any, or the query stops.
+    HDD_MEMBER bool take(const hdd_run &run, u32 groups, u32 &group)
+    {
+        const hdd_launch &l = run.launch;
+        hdd_cursor *const cursors = reinterpret_cast<hdd_cursor *>(l.cursors);
+        for (;;) {
+            if (cursor == ANY) {
+                const u32 c = hdd_lane();
+                const u32 some = hdd_ballot(c < l.ncursors && next_of(l, c, hdd_load_relaxed(&cursors[c].taken)) < groups);
+                exhausted = !some;
+                if (exhausted)
+                    return false;
+                cursor = hdd_nth_bit(some, run.warp() % hdd_popc(some));
+            }
+            u32 taken = 0;
+            bool stopped = false;
+            if (hdd_lane() == 0) { // one wait for both
+                taken = hdd_atomic_add(&cursors[cursor].taken, 1u);
+                stopped = run.aborted();
+            }
+            if (hdd_shuffle(stopped, 0))
+                return false;
+            group = next_of(l, cursor, hdd_shuffle(taken, 0));
+            if (group + l.ncursors >= groups)
+                cursor = ANY;
+            if (group < groups)
+                return true;
+        }
+    }
+
+    HDD_MEMBER static u32 next_of(const hdd_launch &l, u32 cursor, u32 taken)
+    {
+        return l.scan_warps + taken * l.ncursors + cursor;
     }
 
     template <class Pipeline> HDD_MEMBER void read_tile(Pipeline &p)
     {
-        first = tile++ * HDD_TILE;
+        first = tile++ * hdd_tile_size<Pipeline>::warp;
         const u64 rows = p.run.rows();
-        const u32 n = hdd_tile_rows(first, rows);
-        alive = p.tile(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
+        const u32 n = hdd_tile_rows<Pipeline::lane_rows>(first, rows);
+        alive = p.tile(first + (n ? hdd_lane() * hdd_tile_size<Pipeline>::lane : 0), n);
         if (Pipeline::tile_steps > 0)
             hdd_count_tile(p.run, Pipeline::levels, rows - first);
         pending = nleft + hdd_warp_add(hdd_popc(alive));

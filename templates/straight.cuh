@@ -1,6 +1,6 @@
 // The shapes of a kernel. A pipeline is a class, emitted per plan, with
 //
-//   enum { levels, tile_steps }               steps that tile() does
+//   enum { levels, tile_steps, lane_rows }    steps that tile() does, and of how many rows a lane
 //   hdd_run run; hdd_scan scan;
 //   u32 tile(u32 first, u32 n)                rows of this lane that pass the cheap predicate
 //   void visit(hdd_level<0>, bool live, u32 row)
@@ -27,8 +27,9 @@ template <class Pipeline> HDD_DEVICE bool hdd_visit_scan(Pipeline &p)
 // The rows of a tile that none was filtered from: there is nothing to line up.
 template <class Pipeline> HDD_DEVICE void hdd_visit_tile(Pipeline &p, u32 first)
 {
+    constexpr u32 rows = hdd_tile_size<Pipeline>::warp;
     const u64 left = p.run.rows() - first;
-    const u32 n = left < HDD_TILE ? (u32)left : HDD_TILE;
+    const u32 n = left < rows ? (u32)left : rows;
     HDD_NO_UNROLL
     for (u32 at = 0; at < n; at += HDD_LANES) {
         hdd_count_visit(p.run, 0, n - at);
@@ -52,7 +53,7 @@ template <class Pipeline> HDD_DEVICE void hdd_all_rows(Pipeline &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
-    while (p.scan.pop_tile(p.run, first))
+    while (p.scan.pop_tile(p, first))
         hdd_visit_tile(p, first);
     hdd_profile_end(p.run);
 }
@@ -67,8 +68,8 @@ template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)
 {
     u32 first;
     hdd_profile_begin(p.run);
-    while (p.scan.pop_tile(p.run, first)) {
-        const u32 n = hdd_tile_rows(first, p.run.rows());
+    while (p.scan.pop_tile(p, first)) {
+        const u32 n = hdd_tile_rows<HDD_TILE_ROWS>(first, p.run.rows());
         hdd_count_tile(p.run, Pipeline::levels, p.run.rows() - first);
         p.rows(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
     }

@@ -6,8 +6,7 @@
 #include "hd/machine.cuh"
 #include "hd/stored.cuh"
 
-constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS;        // of a lane
-constexpr u32 HDD_TILE = HDD_TILE_ROWS * HDD_LANES; // of a warp
+constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS; // of a lane
 
 // As many low bits.
 HDD_DEVICE u32 hdd_low_bits(u32 n)
@@ -121,10 +120,10 @@ template <> struct hdd_tile<i128> {
 };
 
 // Rows that this lane has of the tile that begins at `first`.
-HDD_DEVICE u32 hdd_tile_rows(u32 first, u64 rows)
+template <u32 of_lane> HDD_DEVICE u32 hdd_tile_rows(u32 first, u64 rows)
 {
-    const u64 at = (u64)first + hdd_lane() * HDD_TILE_ROWS;
-    return at >= rows ? 0 : rows - at < HDD_TILE_ROWS ? (u32)(rows - at) : HDD_TILE_ROWS;
+    const u64 at = (u64)first + hdd_lane() * of_lane;
+    return at >= rows ? 0 : rows - at < of_lane ? (u32)(rows - at) : of_lane;
 }
 
 // Validity bits of the same rows: `first` is a multiple of eight, so they are one byte.

@@ -127,7 +127,7 @@ struct hdd_adaptive : hdd_no_imbalance_first {
     template <class Pipeline> HDD_MEMBER void begin(Pipeline &p)
     {
         if (p.run.launch.parts)
-            p.scan.restrict_to(p.run, hdd_own_tile(p.run));
+            p.scan.restrict_to(p, hdd_own_tile(p.run));
     }
 
     template <class Pipeline> HDD_MEMBER bool turn(Pipeline &p, u32 idle, bool waits, u32 &after)
@@ -159,7 +159,7 @@ struct hdd_adaptive : hdd_no_imbalance_first {
     {
         const bool divisible = p.run.launch.parts == 0 && p.scan.divisible();
         const hdd_look l = hdd_aws_look(p.run, p.queues.of, Pipeline::levels, idle, place,
-                                        divisible ? (u32)p.scan.nodes() : 0);
+                                        divisible ? (u32)p.scan.template nodes<Pipeline>() : 0);
         place = l.place;
         after = l.after;
         return l.level;

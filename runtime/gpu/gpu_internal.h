@@ -129,7 +129,8 @@ struct rt_launched {
 };
 enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
-    struct rt_piece slots; /* and behind the last one that is used, a result of few rows */
+    struct rt_piece
+        slots; /* behind the cursors of their launches; and behind the last one that is used, a result of few rows */
     bool overwritten; /* slots that are not used, by such a result */
     int used, settled,
         timed; /* slots of launches, in their order; of those that the host has waited for; of those whose
@@ -302,8 +303,9 @@ void rt_gpu_args_resolve(struct rt_gpu_exec *x);
 
 /* ---- outcomes of launches (gpu_outcome.c) ----------------------------------------------- */
 
-/* The address of a cleared struct rt_outcome for a launch that is to be queued. */
-int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err);
+/* The addresses of a cleared struct rt_outcome for a launch that is to be queued, and of its cleared cursors. */
+int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, uint64_t *cursors,
+                        struct hd_err *err);
 struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that was taken last */
 /* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
  * execution is cancelled, kernels are told and the error is CANCELLED. */

@@ -38,6 +38,7 @@ struct run {
     struct layout at;
     struct rt_piece zeroed;
     uint64_t outcome; /* address of the launch's struct rt_outcome */
+    uint64_t cursors; /* and of its struct hdd_cursor [HDD_CURSORS] */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
@@ -57,13 +58,23 @@ static bool may_divide(const struct run *r, uint64_t tiles, uint64_t warps)
            tiles * MIN_PARTS <= warps;
 }
 
+static uint32_t tile_rows(const struct run *r)
+{
+    return (uint32_t)r->p->lane_rows * HDD_WARP_LANES;
+}
+
+static uint64_t tiles_of(const struct run *r)
+{
+    return (r->rows + tile_rows(r) - 1) / tile_rows(r);
+}
+
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
  * tiles; a loop over pairs divides these among warps. Where somebody says how many warps, as many, but of those that
  * wait for each other not more than fit. */
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
-    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
+    uint64_t tiles = tiles_of(r);
     uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
     r->balance = r->k->unit->by_lane ? RT_BALANCE_NONE : r->p->balance;
     bool shares = rt_balance_shares(r->balance), divides = may_divide(r, tiles, blocks * per_block);
@@ -109,8 +120,13 @@ static uint32_t scan_warps(const struct run *r)
 /* Over how many warps a tile goes; 0: one. */
 static uint32_t parts(const struct run *r)
 {
-    uint64_t tiles = (r->rows + HDD_WARP_ROWS - 1) / HDD_WARP_ROWS;
+    uint64_t tiles = tiles_of(r);
     return may_divide(r, tiles, r->warps) ? r->warps / (uint32_t)tiles : 0;
+}
+
+static uint32_t tile_batch(const struct run *r)
+{
+    return rt_balance_tile_batch(r->rows, r->warps, tile_rows(r));
 }
 
 static struct hdd_launch describe(const struct run *r)
@@ -123,7 +139,9 @@ static struct hdd_launch describe(const struct run *r)
                            .profile = r->x->o->profile ? r->zeroed.address : 0,
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
-                           .tile_batch = rt_balance_tile_batch(r->rows, r->warps),
+                           .cursors = r->cursors,
+                           .ncursors = keeps_order(r) ? 1 : HDD_CURSORS,
+                           .tile_batch = tile_batch(r),
                            .balance = (hdd_u32)r->balance,
                            .share = place_share(r),
                            .string_heap = r->heap.address,
@@ -163,15 +181,11 @@ static int clear(struct run *r, struct hd_err *err)
     struct rt_gpu_exec *x = r->x;
     HD_TRY(alloc_memory(r, err));
     struct rt_launched l = {.stats = &r->st->kernel, .heap = r->heap.n, .source_rows = &r->st->source_rows};
-    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, err));
+    HD_TRY(rt_gpu_outcome_take(x, &l, &r->outcome, &r->cursors, err));
     look_at_source(r);
     rt_gpu_outcome_last(x)->source = r->source;
     r->late |= r->source != NULL;
-    uint64_t cursor = rt_gpu_state_cursor(x, r->sink),
-             tile = r->p->shape == RT_SHAPE_LOOP ? 0 : r->first / HDD_WARP_ROWS;
-    if (tile)
-        HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, progress.next_tile), &tile, sizeof tile,
-                                 err));
+    uint64_t cursor = rt_gpu_state_cursor(x, r->sink);
     if (cursor)
         HD_TRY(x->d->ops->upload(x->d, r->outcome + offsetof(struct rt_outcome, sink_cursor), &cursor, sizeof cursor,
                                  err));
@@ -245,23 +259,38 @@ static void keep_heap(struct run *r)
     r->x->strings = t;
 }
 
+/* Rows of the source that warps have taken: the first tiles, and what the cursors count (templates/scan.cuh). */
+static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
+{
+    struct hdd_cursor cursors[HDD_CURSORS];
+    uint64_t taken = scan_warps(r);
+    HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
+    for (int i = 0; i < HDD_CURSORS; i++)
+        taken += cursors[i].taken;
+    *rows = taken * tile_batch(r) * tile_rows(r);
+    return 0;
+}
+
 /* Groups used up the slots of their table (insert() of templates/aggregate.cuh), and the kernel
  * ended early: what is still to come is projected from what the part of the source that it read
  * has brought. */
-static uint64_t project_groups(const struct run *r, const struct rt_outcome *out)
+static int project_groups(const struct run *r, const struct rt_outcome *out, uint64_t *groups, struct hd_err *err)
 {
-    uint64_t read = out->progress.next_tile * HDD_WARP_ROWS - r->first;
+    uint64_t read = 0;
+    HD_TRY(count_read(r, &read, err));
     double share = read && read < r->rows ? (double)read / (double)r->rows : 1;
     if (parts(r)) /* nobody knows: all warps began with all rows */
         share = 0.25;
-    return (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
+    *groups = (uint64_t)((double)out->sink_cursor / share * 1.125) + 64;
+    return 0;
 }
 
-static uint64_t rows_asked_for(const struct run *r, const struct rt_outcome *out)
+static int count_asked_for(const struct run *r, const struct rt_outcome *out, uint64_t *rows, struct hd_err *err)
 {
     const struct rt_gpu_state *v = &r->x->state[r->sink];
     bool used_up = rt_state_filling(v->s->kind) == RT_KEYED && out->sink_cursor > v->mask - v->mask / 8;
-    return used_up ? project_groups(r, out) : out->sink_cursor;
+    *rows = out->sink_cursor;
+    return used_up ? project_groups(r, out, rows, err) : 0;
 }
 
 /* What the pipeline changed is undone, and there is more room. */
@@ -319,7 +348,7 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
 {
     struct rt_gpu_exec *x = r->x;
     for (int i = 0; i < MAX_RETRIES; i++) {
-        uint64_t needed = 0;
+        uint64_t needed = 0, asked = 0;
         HD_TRY(launch(r, err));
         if (is_left_alone(r))
             return leave_alone(r, err);
@@ -327,7 +356,8 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
         look_at_source(r);
         bool strings = out->string_cursor > r->heap.n;
-        HD_TRY(rt_gpu_state_full(x, r->sink, rows_asked_for(r, out), &needed, err));
+        HD_TRY(count_asked_for(r, out, &asked, err));
+        HD_TRY(rt_gpu_state_full(x, r->sink, asked, &needed, err));
         if (!needed && !strings) {
             rt_gpu_few_look(x, r->sink, out);
             return rt_gpu_state_filled(x, r->sink, err);

@@ -6,10 +6,10 @@
 
 /* As templates/like.cuh declares them. */
 struct head {
-    uint32_t open_start, open_end, npieces, min;
+    uint32_t open_start, open_end, npieces, min, heads;
 };
 struct piece {
-    uint32_t at, n, borders, masks, head, compared;
+    uint32_t at, n, borders, masks, head, compared, tail, tail_compared;
 };
 
 /* SHORT: comparing fewer bytes costs little more than masks do; and no pattern takes more than 12
@@ -61,6 +61,16 @@ static void add_table(struct build *b, struct piece *q)
         fill_masks(b, reserve(b, words * sizeof(struct masks), &q->masks));
 }
 
+/* Up to four bytes of a piece from the first on, the first one lowest, and 0xff for each that is compared. */
+static void fill_word(const struct build *b, uint32_t first, uint32_t *word, uint32_t *compared)
+{
+    for (uint32_t i = 0; i < sizeof *word && first + i < b->n; i++)
+        if (!b->wild[first + i]) {
+            *word |= (uint32_t)b->bytes[first + i] << 8 * i;
+            *compared |= (uint32_t)0xff << 8 * i;
+        }
+}
+
 static void end_piece(struct build *b)
 {
     if (b->n == 0)
@@ -68,11 +78,10 @@ static void end_piece(struct build *b)
     struct piece *q = &b->pieces[b->head.npieces++];
     unsigned char *to = reserve(b, 2 * (size_t)b->n, &q->at);
     q->n = b->n;
-    for (uint32_t i = 0; i < HD_MIN(b->n, (uint32_t)sizeof q->head); i++)
-        if (!b->wild[i]) {
-            q->head |= (uint32_t)b->bytes[i] << 8 * i;
-            q->compared |= (uint32_t)0xff << 8 * i;
-        }
+    fill_word(b, 0, &q->head, &q->compared);
+    if (b->n >= sizeof q->tail)
+        fill_word(b, b->n - (uint32_t)sizeof q->tail, &q->tail, &q->tail_compared);
+    b->head.heads &= q->compared == UINT32_MAX;
     memcpy(to, b->bytes, b->n);
     memcpy(to + b->n, b->wild, b->n);
     add_table(b, q);
@@ -109,7 +118,7 @@ const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char 
     size_t last = 0; /* just past the last % */
     size_t pieces = max_pieces(pattern, n);
     size_t table = sizeof(struct head) + pieces * sizeof(struct piece);
-    struct build b = {.bytes = hd_alloc(a, n + 1), .wild = hd_alloc(a, n + 1), .used = table};
+    struct build b = {.head = {.heads = 1}, .bytes = hd_alloc(a, n + 1), .wild = hd_alloc(a, n + 1), .used = table};
     b.out = hd_zalloc(a, table + max_bytes(n, pieces));
     b.pieces = (struct piece *)(b.out + sizeof(struct head));
     for (size_t i = 0; i < n; i++) {

@@ -8,11 +8,13 @@
 
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
-enum { SLOT = (sizeof(struct rt_outcome) + 255) / 256 * 256 };
+enum { SLOT = (sizeof(struct rt_outcome) + 255) / 256 * 256, CURSORS_OF_ONE = HDD_CURSORS * sizeof(struct hdd_cursor) };
+/* What is cleared: cursors of all launches in front, since a result of few rows lies behind the slots that are used; and slots. */
+enum { CURSORS = RT_OUTCOMES * CURSORS_OF_ONE, CLEARED = CURSORS + RT_OUTCOMES * SLOT };
 
 static uint64_t slot_at(const struct rt_gpu_exec *x, int i)
 {
-    return x->outcomes.slots.address + (uint64_t)i * SLOT;
+    return x->outcomes.slots.address + CURSORS + (uint64_t)i * SLOT;
 }
 
 uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x)
@@ -26,7 +28,7 @@ unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x)
 }
 
 /* All slots, and a result of few rows. */
-enum { ROOM = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
+enum { ROOM = CLEARED + RT_FEW_BYTES };
 
 /* Where memory is scarce, there is none for a result of few rows. */
 static bool wants_few(const struct rt_gpu_exec *x)
@@ -48,19 +50,21 @@ static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(rt_gpu_outcomes_times(x, err));
     o->used = o->settled = o->timed = 0;
     o->overwritten = false;
-    return x->d->ops->set(x->d, o->slots.address, 0, (size_t)RT_OUTCOMES * SLOT, err);
+    return x->d->ops->set(x->d, o->slots.address, 0, CLEARED, err);
 }
 
-int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err)
+int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, uint64_t *cursors,
+                        struct hd_err *err)
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
     if (!x->g->landing)
         HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : RT_OUTCOMES * SLOT, &o->slots, err));
+        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : CLEARED, &o->slots, err));
     if (o->used == RT_OUTCOMES || o->overwritten)
         HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
+    *cursors = o->slots.address + (uint64_t)o->used * CURSORS_OF_ONE;
     *slot = slot_at(x, o->used++);
     return 0;
 }

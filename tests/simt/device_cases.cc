@@ -181,9 +181,9 @@ struct like_case {
     bool matches(const std::string &pattern, const std::string &s, char escape) const
     {
         const hdd_run run(launch);
-        // Between others' bytes, in whole words, as strings lie on a device.
+        // Between others' bytes, in whole words of 16, as strings lie on a device.
         const size_t before = draw() % 16;
-        std::vector<u64> words((before + s.size()) / 8 + 2, draw() % 2 ? 0x6162616261626162 : 0);
+        std::vector<u64> words((before + s.size() + 15) / 16 * 2, draw() % 2 ? 0x6162616261626162 : 0);
         u8 *const at = reinterpret_cast<u8 *>(words.data()) + before;
         std::copy(s.begin(), s.end(), at);
         const hdd_string t = {at, (i32)s.size()};
@@ -215,26 +215,48 @@ static void test_like()
                 draw() % 4 ? 0 : '!');
 }
 
-// Pieces cut from the text, some bytes of them any, and now and then one changed; pieces with a
-// table and without, of one word and several.
+// Pieces cut from the text, some bytes of them any, and now and then one changed.
+static std::string draw_pattern(const std::string &s, u64 gap, u64 most)
+{
+    std::string pattern = draw() % 4 ? "%" : "";
+    u64 at = pattern.empty() ? 0 : draw() % (2 * gap);
+    for (u64 k = 1 + draw() % 3; k > 0 && at < s.size(); k--) {
+        std::string piece = s.substr(at, 1 + draw() % most);
+        at += piece.size() + draw() % gap;
+        for (u64 w = draw() % 2 * (draw() % 20 * piece.size() / most); w > 0; w--)
+            piece[draw() % piece.size()] = '_';
+        if (draw() % 6 == 0)
+            piece[draw() % piece.size()] = 'b';
+        pattern += piece + (k > 1 || draw() % 4 ? "%" : "");
+    }
+    return pattern;
+}
+
+static const char *const texts_letters[] = {"a", "ab", "aaaaaaaaaaaaab", "abcdefgh\377\200 "};
+
+// Texts of several words, pieces with a tail of their own and with more between head and tail.
+static void test_like_words()
+{
+    const like_case c;
+    u32 found = 0, n = 0;
+    for (int i = 0; i < 30000; i++) {
+        const std::string s = draw_text(draw() % 120, texts_letters[draw() % 4]);
+        const std::string pattern = draw_pattern(s, 1 + draw() % 40, 1 + draw() % 20);
+        c.check(pattern, s, 0);
+        found += c.matches(pattern, s, 0);
+        n++;
+    }
+    EXPECT(found > n / 4 && found < n * 5 / 6, "%u of %u match", found, n);
+}
+
+// Pieces with a table and without, of one word and several.
 static void test_like_long()
 {
-    static const char *const letters[] = {"a", "ab", "aaaaaaaaaaaaab", "abcdefgh\377\200 "};
     const like_case c;
     u32 found = 0, n = 0;
     for (int i = 0; i < 1500; i++) {
-        const std::string s = draw_text(300 + draw() % 2700, letters[draw() % 4]);
-        std::string pattern = draw() % 4 ? "%" : "";
-        u64 at = pattern.empty() ? 0 : draw() % 200;
-        for (u64 k = 1 + draw() % 3; k > 0 && at < s.size(); k--) {
-            std::string piece = s.substr(at, 1 + draw() % (draw() % 2 ? 40 : 300));
-            at += piece.size() + draw() % 100;
-            for (u64 w = draw() % 2 * (draw() % 20); w > 0; w--)
-                piece[draw() % piece.size()] = '_';
-            if (draw() % 6 == 0)
-                piece[draw() % piece.size()] = 'b';
-            pattern += piece + (k > 1 || draw() % 4 ? "%" : "");
-        }
+        const std::string s = draw_text(300 + draw() % 2700, texts_letters[draw() % 4]);
+        const std::string pattern = draw_pattern(s, 100, draw() % 2 ? 40 : 300);
         c.check(pattern, s, 0);
         found += c.matches(pattern, s, 0);
         n += (u64)s.size() * pattern.size() > HDD_LIKE_SHORT;
@@ -252,7 +274,7 @@ static void expect_soon(const like_case &c, const std::string &piece, const std:
     const clock_t start = std::clock();
     const u8 *const text = reinterpret_cast<const u8 *>(s.data()), *const p = reinterpret_cast<const u8 *>(both.data());
     for (u32 i = 0; i < (n - m) / 4; i++)
-        EXPECT(!hdd_like_at<true>(p, m, text + i), "a part of the hostile text");
+        EXPECT(!hdd_like_bytes<true>(p, m, text + i, 0, m), "a part of the hostile text");
     const clock_t middle = std::clock();
     EXPECT(!c.matches("%" + piece + "%", s, 0), "a hostile text");
     EXPECT(std::clock() - middle < 2 * (middle - start), "%u bytes in %u", m, n);
@@ -335,6 +357,7 @@ void device_tests(void *)
     test_casts();
     test_dates();
     test_like();
+    test_like_words();
     test_like_long();
     test_like_hostile();
     test_like_aborted();

@@ -42,7 +42,7 @@ struct forest_shared {
 };
 
 struct forest {
-    enum { levels = FOREST_LEVELS, tile_steps = 0, slot_bytes = 32 };
+    enum { levels = FOREST_LEVELS, tile_steps = 0, lane_rows = 8, slot_bytes = 32 };
     enum { donation_bytes = 1024 };
 
     const forest_plan &plan;

@@ -7,7 +7,8 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){.blocks = 2, .tile_batch = 1, .balance = RT_BALANCE_NIFS, .threshold = 3};
+    *o = (struct grid_options){
+        .blocks = 2, .tile_batch = 1, .cursors = HDD_CURSORS, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
@@ -34,6 +35,7 @@ static void run_thread(void *context)
 struct extra {
     unsigned char *share;
     struct hdd_warp_profile *profile;
+    struct hdd_cursor *cursors;
 };
 
 static void fill_launch(const struct grid_options *o, const struct grid_code *code, struct hdd_launch *l,
@@ -49,6 +51,9 @@ static void fill_launch(const struct grid_options *o, const struct grid_code *co
     l->share = m.at;
     l->profile = (uintptr_t)e->profile;
     l->warps = warps;
+    e->cursors = zeroed(sizeof *e->cursors * HDD_CURSORS);
+    l->cursors = (uintptr_t)e->cursors;
+    l->ncursors = o->cursors;
     l->tile_batch = o->tile_batch;
     l->balance = (hdd_u32)o->balance;
     l->scan_warps = o->scan_warps ? o->scan_warps : warps;
@@ -72,5 +77,6 @@ int grid_run(const struct grid_options *o, const struct grid_code *code, const h
         rt_balance_add_up(e.profile, launch.warps, o->report);
     free(e.share);
     free(e.profile);
+    free(e.cursors);
     return status;
 }

@@ -103,11 +103,16 @@ HDD_DEVICE void hdd_load_const8(const void *p, u32 &a, u32 &b)
     a = at[0], b = at[1];
 }
 
-HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+HDD_DEVICE void hdd_load16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
 {
     const u32 *at = static_cast<const u32 *>(p);
     HDD_ASSERT(reinterpret_cast<u64>(p) % 16 == 0);
     a = at[0], b = at[1], c = at[2], d = at[3];
+}
+
+HDD_DEVICE void hdd_load_const16(const void *p, u32 &a, u32 &b, u32 &c, u32 &d)
+{
+    hdd_load16(p, a, b, c, d);
 }
 
 HDD_DEVICE void hdd_load_const16(const void *p, u64 &lo, u64 &hi)

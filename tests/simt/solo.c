@@ -19,6 +19,8 @@ void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u3
     memset(l, 0, sizeof *l);
     l->launch.source_rows = rows;
     l->launch.warps = l->launch.scan_warps = warps;
+    l->launch.cursors = (uintptr_t)l->cursors;
+    l->launch.ncursors = HD_COUNT(l->cursors);
     l->launch.tile_batch = 1;
     l->launch.balance = balance;
     struct rt_balance_memory m = lay_out(l, donation_bytes, slot_bytes, threshold, 0);
@@ -39,6 +41,7 @@ void solo_launch_init(struct solo_launch *l, hdd_u32 warps, hdd_u32 rows, hdd_u3
 void solo_launch_reset(struct solo_launch *l)
 {
     memset(&l->progress, 0, sizeof l->progress);
+    memset(l->cursors, 0, sizeof l->cursors);
     memset(l->share, 0, l->clear);
 }
 

@@ -16,6 +16,7 @@ enum { SOLO_SLOTS = 2, SOLO_LEVELS = 3 }; /* of a queue; queues of shuffle+ibr a
 struct solo_launch {
     struct hdd_launch launch;
     struct hdd_progress progress;
+    struct hdd_cursor cursors[2];
     unsigned char *share;
     size_t clear;
 };

@@ -325,11 +325,11 @@ static void test_cancel_left_alone(void)
     for (int asked = 0; asked < 2; asked++) {
         struct table t;
         struct rt_kernel_stats stats = {0};
-        uint64_t slot;
+        uint64_t slot, cursors;
         init(&t, RT_STATE_HASH, "l", 500, 50, 8);
         t.b.x.o = &o;
         append(&t, 0, t.n);
-        states_ok(rt_gpu_outcome_take(&t.b.x, &(struct rt_launched){.stats = &stats}, &slot, &t.b.err), &t.b);
+        states_ok(rt_gpu_outcome_take(&t.b.x, &(struct rt_launched){.stats = &stats}, &slot, &cursors, &t.b.err), &t.b);
         states_ok(rt_gpu_state_uncounted(&t.b.x, 0, t.n, 0, &t.b.err), &t.b);
         if (asked)
             hd_stop_ask(&stop);

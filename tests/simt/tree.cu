@@ -22,7 +22,7 @@ struct tree_shared {
 };
 
 struct tree {
-    enum { levels = TREE_LEVELS, tile_steps = 1, slot_bytes = TREE_SLOT_BYTES };
+    enum { levels = TREE_LEVELS, tile_steps = 1, lane_rows = 8, slot_bytes = TREE_SLOT_BYTES };
 
     const hdd_args<TREE_WORDS> &words;
     hdd_run run;
