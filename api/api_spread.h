@@ -7,7 +7,7 @@
  *   api_spread_passes.c  how many passes over a GPU
  *   api_spread_read.c    its fragments
  *   api_spread_run.c     an execution: a thread for each GPU, on a CPU one
- *   api_spread_device.c  a result that stays on the GPU
+ *   api_spread_result.c  the rows of the last fragment, on the host or on the GPU
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_direct.c  those that go from GPU to GPU
  *   api_spread_report.c  what explain and the report tell

@@ -1,84 +1,10 @@
+/* Results of fragments as tables that others read. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/api_backend.h"
 #include "api/api_spread.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
-#include "runtime/gpu/gpu_columns.h"
-#include "runtime/store/store.h"
-
-/* ---- several streams as one ------------------------------------------------------------------ */
-
-struct concat {
-    int n, at;
-    struct ArrowArrayStream stream[];
-};
-
-/* A column has NULLs if it has any in one of them. */
-static int concat_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
-{
-    struct concat *c = s->private_data;
-    int rc = c->stream[0].get_schema(&c->stream[0], out);
-    for (int i = 1; i < c->n && rc == 0; i++) {
-        struct ArrowSchema other;
-        rc = c->stream[i].get_schema(&c->stream[i], &other);
-        for (int64_t k = 0; k < out->n_children && rc == 0; k++)
-            out->children[k]->flags |= other.children[k]->flags & ARROW_FLAG_NULLABLE;
-        if (rc == 0)
-            other.release(&other);
-        else
-            out->release(out);
-    }
-    return rc;
-}
-
-static int concat_next(struct ArrowArrayStream *s, struct ArrowArray *out)
-{
-    struct concat *c = s->private_data;
-    for (;; c->at++) {
-        struct ArrowArrayStream *from = &c->stream[c->at];
-        int rc = from->get_next(from, out);
-        if (rc != 0 || out->release || c->at + 1 == c->n)
-            return rc;
-    }
-}
-
-static const char *concat_error(struct ArrowArrayStream *s)
-{
-    struct concat *c = s->private_data;
-    return c->stream[c->at].get_last_error(&c->stream[c->at]);
-}
-
-static void concat_release(struct ArrowArrayStream *s)
-{
-    struct concat *c = s->private_data;
-    for (int i = 0; i < c->n; i++)
-        c->stream[i].release(&c->stream[i]);
-    free(c);
-    s->release = NULL;
-}
-
-int api_spread_concat(struct api_spread *p, struct api_spread_fragment *f, struct ArrowArrayStream *out,
-                      struct hd_err *err)
-{
-    int runs = api_spread_runs(f, p->workers);
-    struct concat *c = hd_try_calloc(1, sizeof *c + (size_t)runs * sizeof *c->stream);
-    for (int w = 0; w < runs; w++) {
-        struct ArrowArrayStream *s = &f->part[w].out;
-        if (c)
-            c->stream[c->n++] = *s;
-        else
-            s->release(s);
-        *s = (struct ArrowArrayStream){0};
-    }
-    if (!c)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
-    *out = (struct ArrowArrayStream){concat_schema, concat_next, concat_error, concat_release, c};
-    return 0;
-}
-
-/* ---- tables ------------------------------------------------------------------------------------ */
 
 void api_spread_table_init(struct api_spread_table *t)
 {

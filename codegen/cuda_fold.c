@@ -65,9 +65,7 @@ void cu_fold_open(struct cu_unit *u, const struct pl_step *s, int number)
             begin(u, &u->pipeline->steps[i]);
     cu_open(u->out, "for (u32 k%d = 0; k%d < fold%d.n; k%d++) {", number, number, number, number);
     if (is_read(u, s->slot, number + 1))
-        cu_line(u->out, "%s = (i32)(fold%d.begin + k%d%s);", cu_slot(u, s->slot), number, number, by);
-    else
-        cu_line(u->out, "(void)%s;", cu_slot(u, s->slot));
+        cu_define_slot(u, s->slot, "i32", hd_asprintf(u->arena, "(i32)(fold%d.begin + k%d%s)", number, number, by));
     u->folding = true;
 }
 

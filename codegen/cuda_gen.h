@@ -78,6 +78,10 @@ void cu_row_checks(struct cu_unit *u, struct cu_out *o, int state);
 /* cuda_row.c: a row while it is visited */
 const char *cu_slot(struct cu_unit *u, int slot);      /* where it is */
 const char *cu_slot_name(struct cu_unit *u, int slot); /* as a member */
+/* A constant, or a member of the frame. */
+void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value);
+/* What a step sets; a fold defines its child's row in its loop. */
+void cu_declare_slot(struct cu_unit *u, const struct pl_step *s);
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level);
 const char *cu_frame_param(struct cu_unit *u, const char *more); /* of a function: the frame, and more */
 void cu_guard(struct cu_unit *u); /* opens `if (live) {` unless it is open */
@@ -175,9 +179,6 @@ void cu_visit(struct cu_unit *u, int level);
 /* Slots that the sink and the steps from `first` on look at; with `loads` the rows that columns
  * are loaded at among them. */
 bool *cu_slots_read_from(const struct cu_unit *u, int first, bool loads);
-/* A constant, or a member of the frame. */
-void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value);
-void cu_declare_slot(struct cu_unit *u, int slot);
 /* The child's row: the position `at` itself, or what is listed there. */
 void cu_bind_child(struct cu_unit *u, const struct pl_step *s, const bool *read);
 /* What the children of a row share, as an expression. */

@@ -16,8 +16,7 @@ static int opening(const struct cu_unit *u)
 static void declare_slots(struct cu_unit *u, int from, int to)
 {
     for (int i = from; i < to; i++)
-        if (u->pipeline->steps[i].slot >= 0)
-            cu_declare_slot(u, u->pipeline->steps[i].slot);
+        cu_declare_slot(u, &u->pipeline->steps[i]);
 }
 
 static void steps(struct cu_unit *u, int from, int to)

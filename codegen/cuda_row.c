@@ -26,6 +26,22 @@ const char *cu_slot(struct cu_unit *u, int slot)
                        cu_number_text(u, place));
 }
 
+void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
+{
+    if (u->pipeline->framed)
+        cu_line(u->out, "%s = %s;", cu_slot(u, slot), value);
+    else
+        cu_line(u->out, "const %s %s = %s;", type, cu_slot(u, slot), value);
+}
+
+void cu_declare_slot(struct cu_unit *u, const struct pl_step *s)
+{
+    if (u->pipeline->framed || s->slot < 0 || pl_opens_fold(s->kind))
+        return;
+    const struct pl_slot *slot = &u->pipeline->slots[s->slot];
+    cu_line(u->out, "%s %s{};", cu_value_type(u, slot->phys, slot->nullable), cu_slot(u, s->slot));
+}
+
 void cu_tuple_struct(struct cu_unit *u, struct cu_out *o, int level)
 {
     const struct pl_level *l = &u->pipeline->levels[level];

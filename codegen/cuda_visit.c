@@ -62,14 +62,6 @@ static const char *tile_value(struct cu_unit *u, const struct pl_step *s)
     return cu_column_value(u, s, hd_asprintf(u->arena, "%s[j]", name), valid);
 }
 
-void cu_define_slot(struct cu_unit *u, int slot, const char *type, const char *value)
-{
-    if (u->pipeline->framed)
-        cu_line(u->out, "%s = %s;", cu_slot(u, slot), value);
-    else
-        cu_line(u->out, "const %s %s = %s;", type, cu_slot(u, slot), value);
-}
-
 static void tile_slot(struct cu_unit *u, const struct pl_step *s)
 {
     const struct pl_slot *slot = &u->pipeline->slots[s->slot];
@@ -156,13 +148,6 @@ static int end_of_level(const struct cu_unit *u, int level)
     while (i < u->pipeline->nsteps && !pl_opens_level(u->pipeline->steps[i].kind))
         i++;
     return i;
-}
-
-void cu_declare_slot(struct cu_unit *u, int slot)
-{
-    const struct pl_slot *s = &u->pipeline->slots[slot];
-    if (!u->pipeline->framed)
-        cu_line(u->out, "%s %s{};", cu_value_type(u, s->phys, s->nullable), cu_slot(u, slot));
 }
 
 /* Steps of the tile were done for the row already, but for loads and lets whose values are needed again. */
@@ -271,8 +256,8 @@ void cu_visit(struct cu_unit *u, int level)
     else
         open_visit(u, level, read);
     for (int i = first; i < end; i++)
-        if (is_emitted(u, i) && u->pipeline->steps[i].slot >= 0)
-            cu_declare_slot(u, u->pipeline->steps[i].slot);
+        if (is_emitted(u, i))
+            cu_declare_slot(u, &u->pipeline->steps[i]);
     for (int i = first, next; i < end; i = next) {
         next = cu_call_steps(u, i);
         if (next == i && is_emitted(u, next++)) {
@@ -306,8 +291,7 @@ void cu_rows(struct cu_unit *u)
         cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipeline->source_slot));
     row_head(u, head, NULL);
     for (int i = head; i < u->pipeline->nsteps; i++)
-        if (u->pipeline->steps[i].slot >= 0)
-            cu_declare_slot(u, u->pipeline->steps[i].slot);
+        cu_declare_slot(u, &u->pipeline->steps[i]);
     for (int i = head; i < u->pipeline->nsteps; i++) {
         const struct pl_step *s = &u->pipeline->steps[i];
         if (s->kind != PL_STEP_LOAD_COLUMN) {

@@ -134,8 +134,9 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
 
 /* ---- several GPUs ----------------------------------------------------------------------- */
 
-/* A fragment has launches and a result of its own, which threads wait for: on two H100, TPC-H at SF 100, 0.3 to 1.1 ms beside its
- * part of the work in most queries, 2.6 in Q21; chosen from that one run. Rows go from GPU to GPU as over PCIe; what links there are is not known. */
+/* A fragment has launches and a result of its own, which threads wait for: on two H200, TPC-H at SF 100, prepared
+ * statements, 0.1 to 0.25 ms beside its part of the work in most queries (docs/scale.md, "Two GPUs, measured"). Rows go
+ * from GPU to GPU as over PCIe; what links there are is not known. */
 static const double fragment_ms = 0.2, exchange_bytes_of_ms = 40e6;
 /* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
 static const double least_fragment_ms = 0.08, most_exchange_bytes_of_ms = 326e6;

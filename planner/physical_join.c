@@ -9,6 +9,7 @@
 #include "planner/need.h"
 #include "planner/physical_asof.h"
 #include "planner/physical_extremes.h"
+#include "planner/physical_join_told.h"
 #include "planner/physical_loop.h"
 #include "planner/physical_order.h"
 #include "planner/physical_search.h"
@@ -29,20 +30,6 @@ static bool exists_kind(enum fe_join_kind k)
 {
     return k == FE_SEMI || k == FE_ANTI || k == FE_MARK;
 }
-
-/* One order of the sides of a join, and what it costs. */
-struct sides {
-    struct pl_join j;
-    const struct pl_node *rows; /* the probe side */
-    int nprobe; /* conjuncts that read the probe side only */
-    const struct fe_expr **probe_only;
-    double build, key, fk, child, column, loop, search, band, near; /* ns of each way, < 0: not possible */
-    const char *no_build, *no_key, *no_fk, *no_search;
-    struct pl_search *found; /* NULL: none */
-    struct pl_search *order; /* of a loop over pairs that are near each other; NULL: there is no such */
-    bool merges; /* found by key alone, in the order in which both sides come */
-    double best; /* ns of the cheapest, with the scan of the probe side */
-};
 
 /* Conjuncts of the residual that read one side only are filters of that side (build side for
  * every kind but FULL; probe side where a failing row is dropped anyway). */
@@ -242,19 +229,14 @@ static void price_fk(const struct ctx *c, struct sides *s, int *fk, int *key)
         s->fk = cost_fk(c, j, *fk, *key);
 }
 
-static bool asks_search(const struct pl_join *j)
-{
-    return j->strategy == FE_MERGE || j->strategy == FE_BAND;
-}
-
 static void price_search(struct ctx *c, struct sides *s)
 {
     const struct pl_join *j = &s->j;
-    s->found = asks_search(j) || j->strategy == FE_AUTO ? pl_find_search(c, j) : NULL;
+    s->found = join_asks_search(j) || j->strategy == FE_AUTO ? pl_find_search(c, j) : NULL;
     s->search = -1;
     if (!s->found)
-        s->no_search =
-            asks_search(j) || j->strategy == FE_AUTO ? "no range in the condition" : "the plan asks for another way";
+        s->no_search = join_asks_search(j) || j->strategy == FE_AUTO ? "no range in the condition"
+                                                                     : "the plan asks for another way";
     else if (j->strategy == FE_BAND && !s->found->range)
         s->no_search = "no range in the condition";
     else
@@ -287,7 +269,7 @@ static void price_near(struct ctx *c, struct sides *s)
 static bool prefers_search(const struct ctx *c, const struct sides *s, double best)
 {
     const struct pl_join *j = &s->j;
-    if (s->search < 0 || asks_search(j) || j->nkeys == 0 || s->merges)
+    if (s->search < 0 || join_asks_search(j) || j->nkeys == 0 || s->merges)
         return s->search >= 0 && s->search < best;
     bool pairs = j->kind == FE_INNER || j->kind == FE_LEFT || j->kind == FE_FULL;
     return pairs && s->found->range && j->way == PL_WAY_BUILD && s->search < best + pl_price_pairs(c, j);
@@ -367,7 +349,7 @@ static void price(struct ctx *c, struct sides *s)
     int index = -1, ikey, fk = -1, fkey, sfk = -1, skey, within, ckey;
     double probe = est_rows(c, j->tprobe), best = 1e300;
     bool looks_up = j->strategy == FE_AUTO || j->strategy == FE_INDEX, loops = !j->nkeys || j->strategy == FE_LOOP;
-    bool builds = j->strategy != FE_INDEX && !loops && !asks_search(j);
+    bool builds = j->strategy != FE_INDEX && !loops && !join_asks_search(j);
     s->build = j->strategy == FE_INDEX
                    ? -1
                    : pl_cost_build(pl_rates(false), scanned_rows(j->tbuild), est_rows(c, j->tbuild), probe);
@@ -382,10 +364,10 @@ static void price(struct ctx *c, struct sides *s)
     if (!looks_up && !loops) {
         s->key = s->fk = s->child = -1;
         s->column = j->strategy == FE_MERGE ? s->column : -1;
-        s->no_key = s->no_fk = asks_search(j) ? "the plan asks for a search" : "the plan asks for a table";
+        s->no_key = s->no_fk = join_asks_search(j) ? "the plan asks for a search" : "the plan asks for a table";
     }
     j->way = loops ? PL_WAY_ALL : PL_WAY_BUILD;
-    if (builds || (loops && !asks_search(j)))
+    if (builds || (loops && !join_asks_search(j)))
         best = loops ? s->loop : s->build;
     if (!loops && s->key >= 0 && s->key < best) {
         best = s->key;
@@ -457,7 +439,7 @@ static int check_index(struct ctx *c, const struct fe_node *n, const struct pl_j
 
 static int check_search(struct ctx *c, const struct fe_node *n, const struct pl_join *j)
 {
-    if (!asks_search(j) || j->way == PL_WAY_SEARCH || j->way == PL_WAY_COLUMN || j->way == PL_WAY_BAND)
+    if (!join_asks_search(j) || j->way == PL_WAY_SEARCH || j->way == PL_WAY_COLUMN || j->way == PL_WAY_BAND)
         return 0;
     return HD_FAIL(c->err, USER, n->path,
                    "strategy band needs a range in \"residual\": a comparison of numbers, dates or timestamps of one "
@@ -484,113 +466,6 @@ static int choose_sides(struct ctx *c, const struct fe_node *n, struct pl_node *
     }
     HD_TRY(check_search(c, n, &v[*taken].j));
     return check_index(c, n, &v[*taken].j);
-}
-
-/* ---- what is told of it --------------------------------------------------------------------------------- */
-
-static const char *way_name(enum pl_way w)
-{
-    static const char *const names[] = {[PL_WAY_BUILD] = "build",
-                                        [PL_WAY_KEY] = "key index",
-                                        [PL_WAY_FK] = "foreign key index",
-                                        [PL_WAY_CHILD] = "sorted children",
-                                        [PL_WAY_ALL] = "loop",
-                                        [PL_WAY_SEARCH] = "sorted search",
-                                        [PL_WAY_COLUMN] = "sorted column",
-                                        [PL_WAY_BAND] = "band of a sorted column"};
-    return names[w];
-}
-
-/* Sides that were not exchanged although that seems cheaper, or that cannot be. */
-static const char *side_reason(const struct fe_node *n, const struct sides *v, int nv, int taken)
-{
-    if (n->u.join.build != FE_SIDE_AUTO)
-        return "the plan asks for it";
-    return nv > 1 && !taken && v[1].best < v[0].best ? "as written: the other one saves little" : NULL;
-}
-
-static void tell_sides(struct ctx *c, struct pl_node *p, const struct fe_node *n, const struct sides *v, int nv,
-                       int taken)
-{
-    static const char *const names[] = {"right", "left"};
-    struct pl_decision *d = pl_decide(c, p, "build side");
-    const char *asked = side_reason(n, v, nv, taken);
-    const char *alone = v[0].j.way == PL_WAY_ALL && v[0].j.kind == FE_INNER && !v[0].j.single
-                            ? "the cost is the same"
-                            : "not exchanged in this kind of join";
-    bool right = v[0].j.swapped;
-    for (int i = 0; i < nv; i++)
-        pl_decide_way(c, d, names[right || i], v[i].best < 1e300 ? v[i].best : -1, i == taken ? asked : NULL);
-    if (nv == 1)
-        pl_decide_way(c, d, names[!right], -1, asked ? NULL : alone);
-    pl_decide_take(d, names[right || taken]);
-}
-
-/* Few rows by estimate may be many, and all pairs of many rows never end: costs do not decide for a loop. */
-static const char *loop_reason(const struct sides *s)
-{
-    const double costs[] = {
-        [PL_WAY_BUILD] = s->build, [PL_WAY_KEY] = s->key,       [PL_WAY_FK] = s->fk,         [PL_WAY_CHILD] = s->child,
-        [PL_WAY_ALL] = 0,          [PL_WAY_SEARCH] = s->search, [PL_WAY_COLUMN] = s->column, [PL_WAY_BAND] = s->band};
-    if (s->j.strategy == FE_LOOP)
-        return "the plan asks for it";
-    return s->loop < costs[s->j.way] ? "with keys only where the plan asks for it" : NULL;
-}
-
-/* Sides of joins by key alone are only sorted where the plan asks for it. */
-static void tell_search(struct ctx *c, struct pl_decision *d, const struct sides *s)
-{
-    if (!s->found || (!s->found->range && !asks_search(&s->j) && !s->merges))
-        return;
-    pl_decide_way(c, d, way_name(PL_WAY_SEARCH), s->search,
-                  s->j.way == PL_WAY_SEARCH && asks_search(&s->j) ? "the plan asks for it" : s->no_search);
-    if (s->band >= 0)
-        pl_decide_way(c, d, way_name(PL_WAY_BAND), s->band, NULL);
-    pl_decide_take(d, way_name(s->j.way));
-}
-
-static void tell_way(struct ctx *c, struct pl_node *p, const struct sides *s)
-{
-    struct pl_decision *d = pl_decide(c, p, "way");
-    if (p->n->u.join.nkeys == 0) {
-        pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop,
-                      s->j.way != PL_WAY_ALL || s->j.search ? NULL
-                      : s->j.strategy == FE_LOOP            ? "the plan asks for it"
-                                                            : "no keys");
-        tell_search(c, d, s);
-        if (s->near >= 0)
-            pl_decide_way(c, d, "loop in order", s->near, NULL);
-        if (s->near >= 0)
-            pl_decide_take(d, s->j.way == PL_WAY_ALL && s->j.search ? "loop in order" : way_name(s->j.way));
-        return;
-    }
-    pl_decide_way(c, d, way_name(PL_WAY_BUILD), s->build, s->no_build);
-    pl_decide_way(c, d, way_name(PL_WAY_KEY), s->key, s->no_key);
-    pl_decide_way(c, d, way_name(PL_WAY_FK), s->fk, s->no_fk);
-    if (s->child >= 0) /* few tables are sorted so */
-        pl_decide_way(c, d, way_name(PL_WAY_CHILD), s->child, NULL);
-    if (s->column >= 0)
-        pl_decide_way(c, d, way_name(PL_WAY_COLUMN), s->column,
-                      asks_search(&s->j) ? "the plan asks for a search" : NULL);
-    pl_decide_way(c, d, way_name(PL_WAY_ALL), s->loop, loop_reason(s));
-    tell_search(c, d, s);
-    pl_decide_take(d, way_name(s->j.way));
-}
-
-/* The order of a tree of joins, at its last one. */
-static void tell_order(struct ctx *c, struct pl_node *p)
-{
-    const struct order_told *t = NULL;
-    for (int i = 0; i < c->told.n && !t; i++)
-        t = c->told.v[i].n == p->n ? &c->told.v[i] : NULL;
-    if (!t || !t->top)
-        return;
-    struct pl_decision *d = pl_decide(c, p, "join order");
-    const char *how = t->pairs ? "the best of %.0f relations by %.0f pairs" : "a good one of %.0f relations";
-    pl_decide_detail(c, d, "by cost", t->moved ? t->tree : "saves little", how, t->relations, t->pairs);
-    pl_decide_way(c, d, "as written", t->written, t->moved ? NULL : t->tree);
-    d->v[0].ns = t->cost;
-    d->taken = !t->moved;
 }
 
 /* ---- the node ----------------------------------------------------------------------------------------------- */
@@ -660,19 +535,6 @@ static struct pl_node *twice(struct ctx *c, const struct fe_node *n, struct pl_j
     return node_of_join(c, n, j, 2, inputs);
 }
 
-static void tell_form(struct ctx *c, struct pl_node *p, const struct pl_form_costs *f)
-{
-    static const char *const names[] = {"pairs once", "two passes", "minimum and maximum of a key"};
-    struct pl_decision *d = pl_decide(c, p, "condition");
-    pl_decide_way(c, d, names[PL_FORM_ONCE], -1, f->no_once);
-    if (f->no_once) {
-        pl_decide_way(c, d, names[PL_FORM_TWICE], f->twice,
-                      p->u.join.rescan ? "the probe side is scanned again" : NULL);
-        pl_decide_way(c, d, names[PL_FORM_EXTREMES], f->extremes, f->no_extremes);
-    }
-    pl_decide_take(d, names[p->u.join.form]);
-}
-
 static struct pl_node *node_of_form(struct ctx *c, const struct fe_node *n, struct sides *s, struct pl_form_costs *f)
 {
     struct pl_join *j = &s->j;
@@ -708,10 +570,6 @@ int pl_physical_join(struct ctx *c, const struct fe_node *n, struct pl_node *con
     j->build = sides[!j->swapped];
     struct pl_form_costs f;
     *out = node_of_form(c, n, s, &f);
-    tell_order(c, *out);
-    tell_sides(c, *out, n, v, nv, taken);
-    tell_way(c, *out, s);
-    if (j->nrest || f.no_once)
-        tell_form(c, *out, &f);
+    join_tell(c, *out, &(struct join_chosen){v, nv, taken, &f});
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char dir[64];
@@ -143,4 +144,11 @@ int go_on(void *user, double fraction, const char *what)
     (void)user;
     (void)what;
     return fraction < 0;
+}
+
+void remove_database(const char *path)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    assert_int_equal(system(command), 0);
 }

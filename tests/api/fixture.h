@@ -21,6 +21,7 @@ heddle_writer *new_writer(void);
 heddle_statement *new_statement(void);
 heddle_error *new_error(void);
 void execute(heddle_statement *s);
+void remove_database(const char *path);
 int go_on(void *user, double fraction, const char *what);
 
 #endif

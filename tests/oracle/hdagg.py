@@ -6,9 +6,9 @@ from fractions import Fraction
 from hdexpr import Node, parse
 from hdmoments import ONE, TWO
 from hdask import columns_of
-from hdsql import guarded, literal_sql
 from hdtable import Column
 from hdtypes import FLOAT64, INT64, INTERVAL, MAX_DIGITS, STRING, PlanError, decimal
+from hdvalue import guarded, literal_sql
 
 BOOLS = ("count_if", "bool_and", "bool_or")
 BITS = ("bit_and", "bit_or", "bit_xor")

@@ -7,10 +7,11 @@ from hdagg import Aggregate
 from hderrors import Check, named
 from hdexpr import json_value, parse
 from hdask import columns_of, conjuncts
-from hdsql import Compiler, Expr, guarded, literal_sql
+from hdsql import Compiler
 from hdsubplan import Subplans
 from hdtable import Column, Rel
 from hdtypes import INT32, INT64, NULL, PlanError, parse_type, unify
+from hdvalue import Expr, guarded, literal_sql
 
 KEYS = {"scan": ({"table"}, {"alias", "columns", "filter"}), "ref": ({"name"}, {"alias"}),
         "pairs": ({"input", "aliases"}, {"pred"}), "top": ({"input", "order", "limit"}, {"keys", "offset", "ties"}),

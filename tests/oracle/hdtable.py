@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from hdsql import Expr
 from hdtypes import Type
+from hdvalue import Expr
 
 
 @dataclass

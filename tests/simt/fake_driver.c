@@ -1,63 +1,32 @@
 /* The CUDA driver's interface (runtime/gpu/driver.def) over host memory, built as libcuda.so.1: two devices of one kind.
  * Calls are checked as the driver checks them: a current context, handles of that context, addresses inside of
- * allocations, group_lanes that were enabled. Work is done when it is queued, so order is not what this shows; and the
- * one kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other.
- * $FAKE_DRIVER_REFUSES, "instantiate", "change" or "launch": of graphs that is refused from the third time on. */
+ * allocations, peers that were enabled. Work is done when it is queued, so order is not what this shows; and the one
+ * kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/gpu/driver.h"
+#include "tests/simt/fake_driver.h"
 
-#define DRIVER(name, symbol, arguments) __attribute__((visibility("default"))) int name arguments __asm__(symbol);
-#include "runtime/gpu/driver.def"
+enum { DEPTH = 8, MEMORY = 1 << 30 };
 
-enum { DEVICES = 2, DEPTH = 8, MEMORY = 1 << 30 };
-enum {
-    OK = 0,
-    INVALID_VALUE = 1,
-    OUT_OF_MEMORY = 2,
-    INVALID_CONTEXT = 201,
-    PEER_UNSUPPORTED = 217,
-    INVALID_HANDLE = 400,
-    NOT_FOUND = 500,
-    ILLEGAL_ADDRESS = 700,
-    PEER_ENABLED = 704,
-    ALREADY_REGISTERED = 712,
-    NOT_REGISTERED = 713,
-    NOT_SUPPORTED = 801
-};
-
-struct cu_context_opaque {
-    int users;
-    bool broken; /* a kernel used a wrong address */
-    bool peer[DEVICES]; /* whose memory kernels may use */
-};
 static struct cu_context_opaque contexts[DEVICES];
 
 static _Thread_local cu_context stack[DEPTH];
 static _Thread_local int depth;
 
-/* The context must be current, alive, and whole. */
-#define CURRENT(c) \
-    cu_context c = depth > 0 ? stack[depth - 1] : NULL; \
-    if (!c || c->users == 0) \
-        return INVALID_CONTEXT; \
-    if (c->broken) \
-    return ILLEGAL_ADDRESS
+cu_context fake_current(void)
+{
+    cu_context c = depth > 0 ? stack[depth - 1] : NULL;
+    return c && c->users > 0 ? c : NULL;
+}
 
-struct cu_stream_opaque {
-    cu_context c;
-};
 struct cu_event_opaque {
     cu_context c;
     bool timed, recorded;
     struct timespec at;
-};
-struct cu_module_opaque {
-    cu_context c;
 };
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -79,7 +48,7 @@ static struct block *find(const void *p, size_t n)
     return b;
 }
 
-static bool on_device(cu_context c, uint64_t address, size_t n)
+bool fake_on_device(cu_context c, uint64_t address, size_t n)
 {
     const struct block *b = find((void *)(uintptr_t)address, n);
     return b && b->kind == DEVICE && b->c == c;
@@ -181,7 +150,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t n, cu_stream s)
     CURRENT(c);
     if (s->c != c)
         return INVALID_HANDLE;
-    if (!on_device(c, to, n))
+    if (!fake_on_device(c, to, n))
         return INVALID_VALUE;
     memset((void *)(uintptr_t)to, byte, n);
     return OK;
@@ -192,7 +161,7 @@ int cuMemcpyHtoDAsync(uint64_t to, const void *from, size_t n, cu_stream s)
     CURRENT(c);
     if (s->c != c)
         return INVALID_HANDLE;
-    if (!on_device(c, to, n))
+    if (!fake_on_device(c, to, n))
         return INVALID_VALUE;
     memcpy((void *)(uintptr_t)to, from, n);
     return OK;
@@ -203,7 +172,7 @@ int cuMemcpyDtoHAsync(void *to, uint64_t from, size_t n, cu_stream s)
     CURRENT(c);
     if (s->c != c)
         return INVALID_HANDLE;
-    if (!on_device(c, from, n))
+    if (!fake_on_device(c, from, n))
         return INVALID_VALUE;
     memcpy(to, (void *)(uintptr_t)from, n);
     return OK;
@@ -214,7 +183,7 @@ int cuMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t n, cu_stream s)
     CURRENT(c);
     if (s->c != c)
         return INVALID_HANDLE;
-    if (!on_device(c, to, n) || !on_device(c, from, n))
+    if (!fake_on_device(c, to, n) || !fake_on_device(c, from, n))
         return INVALID_VALUE;
     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
     return OK;
@@ -227,7 +196,7 @@ int cuMemcpyPeerAsync(uint64_t to, cu_context to_context, uint64_t from, cu_cont
         return INVALID_HANDLE;
     if (to_context->broken || from_context->broken)
         return ILLEGAL_ADDRESS;
-    if (!on_device(to_context, to, n) || !on_device(from_context, from, n))
+    if (!fake_on_device(to_context, to, n) || !fake_on_device(from_context, from, n))
         return INVALID_VALUE;
     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
     return OK;
@@ -469,165 +438,6 @@ int cuLaunchCooperativeKernel(cu_function f, unsigned gx, unsigned gy, unsigned 
                               unsigned bz, unsigned shared_bytes, cu_stream s, void **params)
 {
     return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared_bytes, s, params, NULL);
-}
-
-/* ---- graphs ------------------------------------------------------------------------------ */
-
-/* Nodes have copies of their parameters; those of a graph that can be launched are copies of the graph's. */
-enum { NODES = 64, PARAMETERS = 2, PARAMETER_BYTES = 24 };
-struct cu_graph_node_opaque {
-    struct cu_kernel_node kernel;
-    struct cu_set_node set;
-    bool clears;
-    unsigned char bytes[PARAMETERS][PARAMETER_BYTES];
-};
-struct cu_graph_opaque {
-    cu_context c;
-    int n;
-    struct cu_graph_node_opaque node[NODES];
-};
-struct cu_graph_exec_opaque {
-    struct cu_graph_opaque of;
-    cu_graph from;
-};
-
-/* For the test: graphs that can be launched, and how often some were. */
-__attribute__((visibility("default"))) int fake_driver_graphs(int *launches);
-static int live_graphs, graph_launches;
-
-int fake_driver_graphs(int *launches)
-{
-    *launches = graph_launches;
-    return live_graphs;
-}
-
-static bool refuses(const char *what)
-{
-    enum { GRANTED = 2 };
-    static int asked;
-    const char *refused = getenv("FAKE_DRIVER_REFUSES");
-    return refused && strcmp(refused, what) == 0 && ++asked > GRANTED;
-}
-
-int cuGraphCreate(cu_graph *g, unsigned flags)
-{
-    CURRENT(c);
-    if (flags)
-        return INVALID_VALUE;
-    *g = calloc(1, sizeof **g);
-    (*g)->c = c;
-    return OK;
-}
-
-int cuGraphDestroy(cu_graph g)
-{
-    free(g);
-    return OK;
-}
-
-static int put_kernel(cu_context c, cu_graph_node node, const struct cu_kernel_node *p)
-{
-    if (((cu_module)p->f)->c != c)
-        return INVALID_HANDLE;
-    node->kernel = *p;
-    memcpy(node->bytes[0], p->params[0], PARAMETER_BYTES);
-    return OK;
-}
-
-static int put_set(cu_context c, cu_graph_node node, const struct cu_set_node *p)
-{
-    node->clears = true;
-    node->set = *p;
-    return p->element_bytes != 1 || p->height != 1 || !on_device(c, p->to, p->width) ? INVALID_VALUE : OK;
-}
-
-/* A chain: each node comes after the last one. */
-static int new_node(cu_graph_node *node, cu_graph g, const cu_graph_node *after, size_t nafter)
-{
-    if (g->n == NODES || nafter != (g->n > 0) || (nafter && *after != &g->node[g->n - 1]))
-        return INVALID_VALUE;
-    *node = &g->node[g->n++];
-    return OK;
-}
-
-int cuGraphAddKernelNode(cu_graph_node *node, cu_graph g, const cu_graph_node *after, size_t nafter,
-                         const struct cu_kernel_node *p)
-{
-    CURRENT(c);
-    int status = new_node(node, g, after, nafter);
-    return status ? status : put_kernel(c, *node, p);
-}
-
-int cuGraphKernelNodeSetAttribute(cu_graph_node node, int attribute, const union cu_attribute_value *value)
-{
-    return attribute != CU_ATTRIBUTE_COOPERATIVE || node->clears || value->cooperative != 1 ? INVALID_VALUE : OK;
-}
-
-int cuGraphAddMemsetNode(cu_graph_node *node, cu_graph g, const cu_graph_node *after, size_t nafter,
-                         const struct cu_set_node *p, cu_context context)
-{
-    CURRENT(c);
-    int status = c != context ? INVALID_CONTEXT : new_node(node, g, after, nafter);
-    return status ? status : put_set(c, *node, p);
-}
-
-int cuGraphInstantiate(cu_graph_exec *e, cu_graph g, uint64_t flags)
-{
-    CURRENT(c);
-    if (flags || g->c != c)
-        return INVALID_VALUE;
-    if (refuses("instantiate"))
-        return NOT_SUPPORTED;
-    *e = calloc(1, sizeof **e);
-    (*e)->of = *g;
-    (*e)->from = g;
-    live_graphs++;
-    return OK;
-}
-
-static cu_graph_node same_node(cu_graph_exec e, cu_graph_node node)
-{
-    return &e->of.node[node - e->from->node];
-}
-
-int cuGraphExecKernelNodeSetParams(cu_graph_exec e, cu_graph_node node, const struct cu_kernel_node *p)
-{
-    CURRENT(c);
-    return node->clears || refuses("change") ? INVALID_VALUE : put_kernel(c, same_node(e, node), p);
-}
-
-int cuGraphExecMemsetNodeSetParams(cu_graph_exec e, cu_graph_node node, const struct cu_set_node *p, cu_context context)
-{
-    CURRENT(c);
-    return c != context || !node->clears || p->width != node->set.width ? INVALID_VALUE
-                                                                        : put_set(c, same_node(e, node), p);
-}
-
-int cuGraphLaunch(cu_graph_exec e, cu_stream s)
-{
-    CURRENT(c);
-    if (e->of.c != c || s->c != c)
-        return INVALID_HANDLE;
-    if (refuses("launch"))
-        return OUT_OF_MEMORY;
-    graph_launches++;
-    for (int i = 0; i < e->of.n; i++) {
-        cu_graph_node n = &e->of.node[i];
-        void *params[] = {n->bytes[0]};
-        if (n->clears)
-            memset((void *)(uintptr_t)n->set.to, (int)n->set.value, n->set.width);
-        else if (cuLaunchKernel(n->kernel.f, n->kernel.gx, n->kernel.gy, n->kernel.gz, n->kernel.bx, n->kernel.by,
-                                n->kernel.bz, n->kernel.shared_bytes, s, params, NULL) != OK)
-            return INVALID_VALUE;
-    }
-    return OK;
-}
-
-int cuGraphExecDestroy(cu_graph_exec e)
-{
-    free(e);
-    live_graphs--;
-    return OK;
 }
 
 /* ---- streams and events ------------------------------------------------------------------ */

@@ -6,98 +6,19 @@
 #include <cmocka.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "planner/physical_table.h"
+#include "tests/unit/planner/verify_find.h"
 #include "tests/unit/planner/verify_plans.h"
 
-/* ---- parts of a program ---------------------------------------------------------------------------- */
-
-struct prog {
-    struct hd_arena *a;
-    struct pl_program *g;
-    struct pl_pipeline *p; /* of what was found last */
-};
-
-_Noreturn static void absent(const char *what, int kind)
-{
-    fprintf(stderr, "no %s %d in this program\n", what, kind);
-    abort();
-}
-
-/* The k-th step of a kind. */
-static struct pl_step *step_at(struct prog *b, enum pl_step_kind kind, int k)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        for (int s = 0; s < b->p->nsteps; s++)
-            if (b->p->steps[s].kind == kind && k-- == 0)
-                return &b->p->steps[s];
-    }
-    absent("step", (int)kind);
-}
-
-static struct pl_step *step(struct prog *b, enum pl_step_kind kind)
-{
-    return step_at(b, kind, 0);
-}
-
-static struct pl_sink *sink(struct prog *b, enum pl_sink_kind kind)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->sink.kind == kind)
-            return &b->p->sink;
-    }
-    absent("sink", (int)kind);
-}
-
-static struct rt_state *state(struct prog *b, enum rt_state_kind kind)
-{
-    for (int i = 0; i < b->g->spec->nstates; i++)
-        if (b->g->spec->states[i].kind == kind)
-            return &b->g->spec->states[i];
-    absent("state", (int)kind);
-}
-
-static struct rt_state *state_of(struct prog *b, const struct pl_step *s)
-{
-    return &b->g->spec->states[s->state];
-}
-
-static struct pl_node *physical_below(struct pl_node *n, enum pl_node_op op)
-{
-    struct pl_node *found = n->op == op ? n : NULL;
-    for (int i = 0; i < n->ninputs && !found; i++)
-        found = physical_below(n->inputs[i], op);
-    return found;
-}
-
-static struct pl_node *physical(struct prog *b, enum pl_node_op op)
-{
-    struct pl_node *n = physical_below((struct pl_node *)(uintptr_t)b->g->physical, op);
-    if (!n)
-        absent("physical node", (int)op);
-    return n;
-}
+/* ---- ways to break ------------------------------------------------------------------------------------ */
 
 static const struct pl_table *chosen_table(struct prog *b, enum rt_state_kind kind)
 {
     struct pl_table *t = HD_NEW(b->a, struct pl_table);
     t->kind = kind;
     return t;
-}
-
-/* The state that a sorted lookup searches. */
-static struct rt_state *searched(struct prog *b)
-{
-    return &b->g->spec->states[step(b, PL_STEP_PROBE_SORTED)->state];
-}
-
-static struct rt_sort_key *sort_key(struct prog *b, int key)
-{
-    return (struct rt_sort_key *)(uintptr_t)&searched(b)->sort[key];
 }
 
 /* A field of another type than sort key 0 has. */
@@ -115,43 +36,6 @@ static const struct pl_grouping *chosen_groups(struct prog *b, enum rt_state_kin
     struct pl_grouping *g = HD_NEW(b->a, struct pl_grouping);
     g->kind = kind;
     return g;
-}
-
-static struct rt_arg *arg(struct prog *b, enum rt_arg_kind kind)
-{
-    for (int i = 0; i < b->g->spec->nargs; i++)
-        if (b->g->spec->args[i].kind == kind)
-            return &b->g->spec->args[i];
-    absent("argument", (int)kind);
-}
-
-static struct pl_expr *below(struct prog *b, int e, enum fe_op op)
-{
-    struct pl_expr *x = &b->g->exprs[e], *found = x->op == op ? x : NULL;
-    for (int i = 0; i < x->nargs && !found; i++)
-        found = below(b, x->args[i], op);
-    return found;
-}
-
-/* An expression that some pipeline evaluates. */
-static struct pl_expr *expr(struct prog *b, enum fe_op op)
-{
-    struct pl_expr *x = NULL;
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        for (int s = 0; s < b->p->nsteps && !x; s++)
-            x = b->p->steps[s].expr >= 0 ? below(b, b->p->steps[s].expr, op) : NULL;
-        for (int s = 0; s < b->p->sink.nouts && !x; s++)
-            x = b->p->sink.outs[s].expr >= 0 ? below(b, b->p->sink.outs[s].expr, op) : NULL;
-        if (x)
-            return x;
-    }
-    absent("expression", (int)op);
-}
-
-static struct pl_expr *expr_of(struct prog *b, int e)
-{
-    return &b->g->exprs[e];
 }
 
 /* The constant whose bits are a set. */
@@ -230,84 +114,6 @@ static void cut_fold(struct prog *b)
     b->p->parts[k].end = b->p->parts[k + 1].first = at;
 }
 
-static struct pl_pipeline *framed(struct prog *b, bool many_parts)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->framed && (!many_parts || b->p->nparts > 1))
-            return b->p;
-    }
-    absent("framed pipeline", many_parts);
-}
-
-static struct pl_pipeline *nested(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->nlevels > 1)
-            return b->p;
-    }
-    absent("level", 1);
-}
-
-static struct rt_arg *scanned(struct prog *b)
-{
-    for (int i = 0; i < b->g->spec->nargs; i++)
-        if (b->g->spec->args[i].nscans)
-            return &b->g->spec->args[i];
-    absent("argument with scans", 0);
-}
-
-static struct pl_pipeline *ended(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->spec->nends)
-            return b->p;
-    }
-    absent("scan with ends", 0);
-}
-
-static struct rt_zoning *zoned(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++)
-        if (b->g->pipelines[i].spec->zones.nranges)
-            return &b->g->pipelines[i].spec->zones;
-    absent("scan with zones", 0);
-}
-
-static struct pl_pipeline *tiled(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->cpu_tile.steps)
-            return b->p;
-    }
-    absent("tile", 0);
-}
-
-/* One with a lookup in its tile. */
-static struct pl_pipeline *looked(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        int n = b->p->gpu_tile.steps;
-        if (n > 0 && pl_step_form(b->p->steps[n - 1].kind)->yields == PL_YIELDS_PROBED)
-            return b->p;
-    }
-    absent("lookup in a tile", 0);
-}
-
-static struct pl_pipeline *looped(struct prog *b)
-{
-    for (int i = 0; i < b->g->npipelines; i++) {
-        b->p = &b->g->pipelines[i];
-        if (b->p->loop.rows)
-            return b->p;
-    }
-    absent("loop over pairs", 0);
-}
-
 /* A bound of a loop, of a step that is so many before the end of its tests. */
 static void bound_loop(struct prog *b, int before, int slot)
 {
@@ -318,23 +124,6 @@ static void bound_loop(struct prog *b, int before, int slot)
     l->nbounds = 1;
 }
 
-/* The sink of a loop that counts for a block. */
-static struct pl_sink *counted(struct prog *b)
-{
-    struct pl_sink *s = sink(b, PL_SINK_AGG_DENSE);
-    if (s->place != PL_PLACE_HISTOGRAM)
-        absent("place", (int)PL_PLACE_HISTOGRAM);
-    return s;
-}
-
-static struct rt_action *action(struct prog *b, enum rt_action_kind kind, int k)
-{
-    for (int i = 0; i < b->g->spec->nactions; i++)
-        if (b->g->spec->actions[i].kind == kind && k-- == 0)
-            return &b->g->spec->actions[i];
-    absent("action", (int)kind);
-}
-
 static void add_action(struct prog *b, enum rt_action_kind kind, int index)
 {
     struct rt_spec *s = b->g->spec;
@@ -343,8 +132,6 @@ static void add_action(struct prog *b, enum rt_action_kind kind, int index)
     v[s->nactions++] = (struct rt_action){.kind = kind, .index = index};
     s->actions = v;
 }
-
-/* ---- ways to break ------------------------------------------------------------------------------------ */
 
 static void exchange(struct pl_step *x, struct pl_step *y)
 {
