@@ -63,6 +63,25 @@ static void drop_caches(struct pl_pipeline *p)
     p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
 }
 
+/* Nor do blocks copy bitmaps, for which their number of warps was chosen: headers are precompiled for the usual one. */
+static void drop_bits(struct ctx *c, struct pl_pipeline *p)
+{
+    double looked_up = -1;
+    for (int i = 0; i < p->gpu_tile.steps; i++)
+        if (p->steps[i].bits_bytes)
+            looked_up = HD_MAX(looked_up, p->steps[i].est);
+    if (looked_up < 0 || looked_up > NODES_MAX)
+        return;
+    p->steps = hd_dup(c->a, p->steps, sizeof *p->steps * (size_t)p->nsteps);
+    for (int i = 0; i < p->gpu_tile.steps; i++) {
+        p->steps[i].bits_bytes = 0;
+        p->steps[i].bits_folded = false;
+    }
+    pl_choose_block(p, 0);
+    if (pl_place_row(p->sink.place)->thread)
+        p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+}
+
 static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
 {
     struct pl_pipeline *f = HD_NEW(c->a, struct pl_pipeline);
@@ -71,6 +90,7 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
     *f->spec = *p->spec;
     f->gpu.quick = true;
     drop_caches(f);
+    drop_bits(c, f);
     pl_size_kernel(f);
     return f;
 }
@@ -127,6 +147,7 @@ void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
             *p->spec = *first->spec;
             p->sink = first->sink;
             p->gpu = first->gpu;
+            p->steps = first->steps;
         }
         return;
     }

@@ -18,19 +18,43 @@ HDD_DEVICE void hdd_visit_children(Pipeline &p, hdd_level<L> level, hdd_range r,
         p.visit(level, i < r.n, r.begin + i, t);
 }
 
-// The rows of a tile of which some pass, each where it lies. The abort word is looked at where tiles are taken.
+// Of a tile, the rows of which some pass, each where it lies.
+template <class Pipeline> HDD_DEVICE void hdd_visit_lanes(Pipeline &p, u32 first, u64 rows)
+{
+    const u32 n = hdd_tile_rows(first, rows), at = first + (n ? hdd_lane() * HDD_TILE_ROWS : 0);
+    const u32 alive = p.tile(at, n);
+    HDD_NO_UNROLL
+    for (u32 j = 0; j < HDD_TILE_ROWS; j++)
+        if (hdd_any(alive >> j & 1))
+            p.visit(hdd_level<0>(), (alive >> j & 1) != 0, at + j);
+}
+
+// Tiles come from the cursor, as hdd_scan has them, but in a third of its code; where several warps have one, that is all
+// that they have. The abort word is looked at where tiles are taken: where the query stops, the kernel that makes the
+// rows may have left some unwritten, so that not even the first tile is read.
 template <class Pipeline> HDD_DEVICE void hdd_by_lane(Pipeline &p)
 {
-    u32 first;
-    if (p.run.launch.parts)
-        p.scan.restrict_to(p.run, p.run.warp() / p.run.launch.parts);
-    while (p.scan.pop_tile(p.run, first)) {
-        const u32 n = hdd_tile_rows(first, p.run.rows()), at = first + (n ? hdd_lane() * HDD_TILE_ROWS : 0);
-        const u32 alive = p.tile(at, n);
+    const hdd_launch &launch = p.run.launch;
+    const u64 rows = p.run.rows();
+    const bool divided = Pipeline::levels > 1 && launch.parts != 0;
+    const u32 batch = divided ? 1 : launch.tile_batch;
+    HDD_NO_UNROLL
+    for (bool more = p.run.warp() < launch.scan_warps; more; more = !divided) {
+        const bool stopped = p.run.aborted(); // one wait for both
+        u32 first = 0;
+        if (divided)
+            first = p.run.warp() / launch.parts * HDD_TILE;
+        else if (hdd_lane() == 0)
+            first = (u32)hdd_atomic_add(&p.run.progress->next_tile, (u64)batch) * HDD_TILE;
+        first = hdd_shuffle(first, 0);
+        if (hdd_any(stopped))
+            return;
         HDD_NO_UNROLL
-        for (u32 j = 0; j < HDD_TILE_ROWS; j++)
-            if (hdd_any(alive >> j & 1))
-                p.visit(hdd_level<0>(), (alive >> j & 1) != 0, at + j);
+        for (u32 k = 0; k < batch; k++, first += HDD_TILE) {
+            if (first >= rows)
+                return;
+            hdd_visit_lanes(p, first, rows);
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 #define HDD_CALLED static inline
 #define HDD_APART  static inline
 #define HDD_TABLE  static const
+#define HDD_NO_UNROLL // compilers for a CPU know
 
 HDD_DEVICE i64 hdd_f64_bits(f64 v)
 {
