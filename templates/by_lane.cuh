@@ -29,10 +29,11 @@ template <class Pipeline> HDD_DEVICE void hdd_visit_lanes(Pipeline &p, u32 first
             p.visit(hdd_level<0>(), (alive >> j & 1) != 0, at + j);
 }
 
-// Tiles come from the cursor, as hdd_scan has them, but in a third of its code; where several warps have one, that is all
-// that they have. The abort word is looked at where tiles are taken: where the query stops, the kernel that makes the
-// rows may have left some unwritten, so that not even the first tile is read.
-template <class Pipeline> HDD_DEVICE void hdd_by_lane(Pipeline &p)
+// Tiles come from the cursor, as hdd_scan has them, but in a third of its code: visit(first, rows) for each, rows: of the
+// source. Where several warps have a tile, that is all that they have. The abort word is looked at where tiles are taken:
+// where the query stops, the kernel that makes the rows may have left some unwritten, so that not even the first tile is
+// read. Whole warp.
+template <class Pipeline, class Visit> HDD_DEVICE void hdd_each_tile(const Pipeline &p, Visit visit)
 {
     const hdd_launch &launch = p.run.launch;
     const u64 rows = p.run.rows();
@@ -53,9 +54,27 @@ template <class Pipeline> HDD_DEVICE void hdd_by_lane(Pipeline &p)
         for (u32 k = 0; k < batch; k++, first += HDD_TILE) {
             if (first >= rows)
                 return;
-            hdd_visit_lanes(p, first, rows);
+            visit(first, rows);
         }
     }
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_by_lane(Pipeline &p)
+{
+    hdd_each_tile(p, [&](u32 first, u64 rows) { hdd_visit_lanes(p, first, rows); });
+}
+
+// hdd_all_rows: lanes have neighbours, because there is nothing to filter.
+template <class Pipeline> HDD_DEVICE void hdd_all_by_lane(Pipeline &p)
+{
+    hdd_each_tile(p, [&](u32 first, u64 rows) {
+        const u32 n = hdd_min((u32)(rows - first), HDD_TILE);
+        HDD_NO_UNROLL
+        for (u32 at = 0; at < n; at += HDD_LANES) {
+            p.scan.pending = n - at > HDD_LANES ? n - at - HDD_LANES : 0;
+            p.visit(hdd_level<0>(), hdd_lane() < n - at, first + at + hdd_lane());
+        }
+    });
 }
 
 #endif
