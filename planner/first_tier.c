@@ -1,7 +1,8 @@
 /* The kernel that a GPU begins with where a pipeline's code is not in the cache. NVRTC takes half as long for a traversal
  * in which each lane goes through the children of its own row as for one with queues that share work, a fifth less with
  * few passes and loops that stay loops (docs/performance.md, "First tier on a GPU"). Rows do not depend on it. What lanes
- * lose is bounded by facts: a lane visits all that lies below its row, and the other lanes of its warp wait for it. */
+ * lose is bounded by facts: a lane visits all that lies below its row, and the other lanes of its warp wait for it. Where
+ * nothing bounds that the first tier shares work, too. */
 #include "planner/tiering.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ static const struct pl_pipeline *first_of(struct ctx *c, const struct pl_pipelin
             return copy_of(c, p);
         return by_lane(c, p);
     case RT_SHAPE_NIFS:
-    case RT_SHAPE_AWS: return !p->spec->ordered && lanes_are_even(p, blocks) ? by_lane(c, p) : NULL;
+    case RT_SHAPE_AWS: return !p->spec->ordered && lanes_are_even(p, blocks) ? by_lane(c, p) : copy_of(c, p);
     }
     HD_BUG("shape %d", (int)p->spec->shape);
 }
