@@ -29,7 +29,7 @@ template <class Pipeline> HDD_DEVICE void hdd_visit_lanes(Pipeline &p, u32 first
             p.visit(hdd_level<0>(), (alive >> j & 1) != 0, at + j);
 }
 
-// Tiles come from the cursor, as hdd_scan has them, but in a third of its code: visit(first, rows) for each, rows: of the
+// Tiles come from the cursor, as hdd_scan has them, but in half of its code: visit(first, rows) for each, rows: of the
 // source. Where several warps have a tile, that is all that they have. The abort word is looked at where tiles are taken:
 // where the query stops, the kernel that makes the rows may have left some unwritten, so that not even the first tile is
 // read. Whole warp.
