@@ -292,12 +292,12 @@ static const char *loop_traversal(const struct pl_pipeline *p)
                             : "hdd_loop";
 }
 
-/* Its function in templates/traverse.cuh. */
+/* Its function in templates/traverse.cuh; a first tier's in by_lane.cuh. */
 static const char *traversal(const struct pl_pipeline *p)
 {
     switch (p->spec->shape) {
     case RT_SHAPE_STRAIGHT: return "hdd_straight";
-    case RT_SHAPE_ALL_ROWS: return "hdd_all_rows";
+    case RT_SHAPE_ALL_ROWS: return p->gpu.quick ? "hdd_all_by_lane" : "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
     case RT_SHAPE_LOOP: return loop_traversal(p);
     case RT_SHAPE_BY_LANE: return "hdd_by_lane";
@@ -349,7 +349,8 @@ static const char *includes(struct cu_unit *u)
     cu_line(&o, "#include \"hd/pipeline.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_ANY)
         cu_line(&o, "#include \"hd/any.cuh\"");
-    if (u->pipeline->spec->shape == RT_SHAPE_BY_LANE)
+    if (u->pipeline->spec->shape == RT_SHAPE_BY_LANE ||
+        (u->pipeline->spec->shape == RT_SHAPE_ALL_ROWS && u->pipeline->gpu.quick))
         cu_line(&o, "#include \"hd/by_lane.cuh\"");
     if (u->pipeline->spec->shape == RT_SHAPE_LOOP)
         cu_line(&o, "#include \"hd/%s.cuh\"", loop_header(u->pipeline));

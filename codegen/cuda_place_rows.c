@@ -132,10 +132,11 @@ static void hash_init(struct cu_unit *u)
 /* What finds the group of `hash`, with the lambdas that it needs. */
 static const char *find_group(struct cu_unit *u)
 {
-    if (!cu_sink_state(u)->word)
+    bool word = cu_sink_state(u)->word, quick = u->pipeline->gpu.quick;
+    if (!word)
         hash_same(u);
     hash_init(u);
-    return cu_sink_state(u)->word ? CU_FIND_WORD : CU_FIND_HASH;
+    return word ? (quick ? CU_FIND_WORD_BY_LANE : CU_FIND_WORD) : quick ? CU_FIND_HASH_BY_LANE : CU_FIND_HASH;
 }
 
 static void visit_hash(struct cu_unit *u)
@@ -170,10 +171,10 @@ static void visit_memory(struct cu_unit *u)
         visit_dense(u, "sink");
 }
 
-/* Rows that are slots: what a warp still has to count. */
+/* Rows that are slots: what a warp still has to count, but for those of a first tier. */
 static bool counts_groups(const struct cu_unit *u)
 {
-    return u->pipeline->sink.kind == PL_SINK_AGG_HASH && cu_sink_state(u)->word;
+    return u->pipeline->sink.kind == PL_SINK_AGG_HASH && cu_sink_state(u)->word && !u->pipeline->gpu.quick;
 }
 
 static void members_memory(struct cu_unit *u, struct cu_out *o)

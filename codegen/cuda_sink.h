@@ -23,8 +23,10 @@ void cu_sink_index(struct cu_unit *u); /* declares `index` */
 const char *cu_reserve(struct cu_unit *u); /* the place of a row of the warp's visit, -1 none */
 
 /* Of a word that is the key, or by the lambda `same`; new groups by `init`. */
-#define CU_FIND_WORD "hdd_word_groups(run, uncounted).find(live, hash, sink, init);"
-#define CU_FIND_HASH "hdd_groups(run).find(live, hash, same, init);"
+#define CU_FIND_WORD         "hdd_word_groups(run, uncounted).find(live, hash, sink, init);"
+#define CU_FIND_HASH         "hdd_groups(run).find(live, hash, same, init);"
+#define CU_FIND_WORD_BY_LANE "hdd_word_groups_by_lane(run).find(live, hash, sink, init);" /* of a first tier */
+#define CU_FIND_HASH_BY_LANE "hdd_groups_by_lane(run).find(live, hash, same, init);"
 
 /* cuda_keys.c */
 /* Of a step, or with the number after the last step of the sink. */

@@ -24,7 +24,8 @@ static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
-    cu_line(u->out, "const hdd_tile<%s> %s(%s, first);", cu_stored_type(u, c), tile_name(u, s), cu_arg(u, s->a_data));
+    cu_line(u->out, "const hdd_tile%s<%s> %s(%s, first);", u->pipeline->gpu.quick ? "_by_row" : "",
+            cu_stored_type(u, c), tile_name(u, s), cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
         cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
 }

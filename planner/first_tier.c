@@ -1,7 +1,8 @@
 /* The kernel that a GPU begins with where a pipeline's code is not in the cache. NVRTC takes half as long for a traversal
  * in which each lane goes through the children of its own row as for one with queues that share work, a fifth less with
  * few passes and loops that stay loops (docs/performance.md, "First tier on a GPU"). Rows do not depend on it. What lanes
- * lose is bounded by facts: a lane visits all that lies below its row, and the other lanes of its warp wait for it. */
+ * lose is bounded by facts: a lane visits all that lies below its row, and the other lanes of its warp wait for it. Where
+ * nothing bounds that the first tier shares work, too. */
 #include "planner/tiering.h"
 
 #include <math.h>
@@ -63,6 +64,25 @@ static void drop_caches(struct pl_pipeline *p)
     p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
 }
 
+/* Nor do blocks copy bitmaps, for which their number of warps was chosen: headers are precompiled for the usual one. */
+static void drop_bits(struct ctx *c, struct pl_pipeline *p)
+{
+    double looked_up = -1;
+    for (int i = 0; i < p->gpu_tile.steps; i++)
+        if (p->steps[i].bits_bytes)
+            looked_up = HD_MAX(looked_up, p->steps[i].est);
+    if (looked_up < 0 || looked_up > NODES_MAX)
+        return;
+    p->steps = hd_dup(c->a, p->steps, sizeof *p->steps * (size_t)p->nsteps);
+    for (int i = 0; i < p->gpu_tile.steps; i++) {
+        p->steps[i].bits_bytes = 0;
+        p->steps[i].bits_folded = false;
+    }
+    pl_choose_block(p, 0);
+    if (pl_place_row(p->sink.place)->thread)
+        p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+}
+
 static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
 {
     struct pl_pipeline *f = HD_NEW(c->a, struct pl_pipeline);
@@ -71,6 +91,7 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
     *f->spec = *p->spec;
     f->gpu.quick = true;
     drop_caches(f);
+    drop_bits(c, f);
     pl_size_kernel(f);
     return f;
 }
@@ -103,7 +124,7 @@ static const struct pl_pipeline *first_of(struct ctx *c, const struct pl_pipelin
             return copy_of(c, p);
         return by_lane(c, p);
     case RT_SHAPE_NIFS:
-    case RT_SHAPE_AWS: return !p->spec->ordered && lanes_are_even(p, blocks) ? by_lane(c, p) : NULL;
+    case RT_SHAPE_AWS: return !p->spec->ordered && lanes_are_even(p, blocks) ? by_lane(c, p) : copy_of(c, p);
     }
     HD_BUG("shape %d", (int)p->spec->shape);
 }
@@ -127,6 +148,7 @@ void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
             *p->spec = *first->spec;
             p->sink = first->sink;
             p->gpu = first->gpu;
+            p->steps = first->steps;
         }
         return;
     }

@@ -651,16 +651,16 @@ struct rt_spec {
     enum rt_fixed_tier fixed_tier;
 };
 
-/* Device code that kernels call, templates/library_*.cu. */
-#define RT_LIBRARIES(X) X(SHARE, "library_share") X(WIDE, "library_wide") X(FLOAT, "library_float")
+/* Device code that kernels call, templates/library_*.cu: X(id, name, milliseconds that NVRTC takes). */
+#define RT_LIBRARIES(X) X(SHARE, "library_share", 120) X(WIDE, "library_wide", 70) X(FLOAT, "library_float", 330)
 enum {
-#define X(id, name) RT_LIBRARY_NUMBER_##id,
+#define X(id, name, ms) RT_LIBRARY_NUMBER_##id,
     RT_LIBRARIES(X)
 #undef X
         RT_NLIBRARIES
 };
 enum rt_library {
-#define X(id, name) RT_LIBRARY_##id = 1 << RT_LIBRARY_NUMBER_##id,
+#define X(id, name, ms) RT_LIBRARY_##id = 1 << RT_LIBRARY_NUMBER_##id,
     RT_LIBRARIES(X)
 #undef X
 };

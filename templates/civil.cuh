@@ -18,19 +18,20 @@ typedef struct {
     i32 year, month, day;
 } hdd_civil;
 
-// Days are counted from 0000-03-01, so that the leap day ends a year, in eras of 400 years.
+// Days are counted from 0000-03-01, so that the leap day ends a year, in eras of 400 years. Quotients are of 32 bits, which
+// compilers make of fewer instructions: the rest of a division by an era is moved to that begin, which is 135,080 days
+// into an era.
 HDD_DEVICE hdd_civil hdd_civil_of(i32 days)
 {
-    const i64 z = (i64)days + 719468;
-    const i64 era = (z >= 0 ? z : z - 146096) / 146097;
-    const i32 of_era = (i32)(z - era * 146097);
+    const i32 eras = days / 146097, rest = days - eras * 146097 + 135080;
+    const i32 more = rest < 0 ? -1 : rest >= 146097, of_era = rest - more * 146097;
     const i32 year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     const i32 of_year = of_era - (365 * year + year / 4 - year / 100);
     const i32 mp = (5 * of_year + 2) / 153;
     hdd_civil c;
     c.day = of_year - (153 * mp + 2) / 5 + 1;
     c.month = mp < 10 ? mp + 3 : mp - 9;
-    c.year = (i32)(year + era * 400) + (c.month <= 2);
+    c.year = year + (eras + more + 4) * 400 + (c.month <= 2);
     return c;
 }
 
@@ -130,12 +131,16 @@ HDD_DEVICE i64 hdd_day_field(i32 days, hdd_civil c, u32 field)
     return 0;
 }
 
-HDD_DEVICE i64 hdd_civil_part(i32 days, u32 field)
+// Year, month or day of the month.
+HDD_DEVICE i64 hdd_civil_number(i32 days, u32 field)
 {
     const hdd_civil c = hdd_civil_of(days);
-    if (field > HDD_FIELD_DAY)
-        return hdd_day_field(days, c, field);
     return field == HDD_FIELD_YEAR ? c.year : field == HDD_FIELD_MONTH ? c.month : c.day;
+}
+
+HDD_DEVICE i64 hdd_civil_part(i32 days, u32 field)
+{
+    return field > HDD_FIELD_DAY ? hdd_day_field(days, hdd_civil_of(days), field) : hdd_civil_number(days, field);
 }
 
 // Microseconds of a unit of time, and those of the field that it is counted in.

@@ -7,10 +7,25 @@
 #include "hd/run.cuh"
 #include "hd/value.cuh"
 
+// Parts of a day; what most ask for is a function of its own, because compilers take as long for what they drop.
+template <u32 Part, bool number = Part <= HDD_FIELD_DAY> struct hdd_day_part {
+    HDD_MEMBER static i64 of(i32 day)
+    {
+        return hdd_civil_part(day, Part);
+    }
+};
+
+template <u32 Part> struct hdd_day_part<Part, true> {
+    HDD_MEMBER static i64 of(i32 day)
+    {
+        return hdd_civil_number(day, Part);
+    }
+};
+
 template <u32 Part> struct hdd_extract_of {
     HDD_MEMBER i64 operator()(i32 day) const
     {
-        return hdd_civil_part(day, Part);
+        return hdd_day_part<Part>::of(day);
     }
     HDD_MEMBER i64 operator()(i64 micros) const
     {

@@ -12,9 +12,10 @@
 #define HDD_LIBRARY_SHARE // called functions are defined where they are declared
 #define HDD_LIBRARY_WIDE
 #define HDD_LIBRARY_FLOAT
-#define HDD_CALLED static inline
-#define HDD_APART  static inline
-#define HDD_TABLE  static const
+#define HDD_CALLED    static inline
+#define HDD_APART     static inline
+#define HDD_TABLE     static const
+#define HDD_NO_UNROLL // compilers for a CPU know
 
 HDD_DEVICE i64 hdd_f64_bits(f64 v)
 {

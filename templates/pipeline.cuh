@@ -9,6 +9,7 @@
 #include "hd/block_bits.cuh"
 #include "hd/decimal.cuh"
 #include "hd/frequent.cuh"
+#include "hd/groups_by_lane.cuh"
 #include "hd/lanes.cuh"
 #include "hd/like.cuh"
 #include "hd/load.cuh"

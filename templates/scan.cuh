@@ -47,6 +47,12 @@ struct hdd_scan {
         exhausted = rank(run) >= run.launch.scan_warps;
     }
 
+    // Number of the warp, the first ones of all blocks before the second ones: few tiles are for all multiprocessors.
+    HDD_MEMBER static u32 rank(const hdd_run &run)
+    {
+        return hdd_warp() * (run.launch.warps / hdd_block_warps()) + hdd_block();
+    }
+
     // Rows that wait and rows that were not looked at yet.
     template <class Pipeline> HDD_MEMBER u64 nodes() const
     {
@@ -186,12 +192,6 @@ struct hdd_scan {
             tile_end = hdd_min(end, tile + l.tile_batch);
         }
         return tile < tile_end;
-    }
-
-    // Number of the warp, the first ones of all blocks before the second ones: few tiles are for all multiprocessors.
-    HDD_MEMBER static u32 rank(const hdd_run &run)
-    {
-        return hdd_warp() * (run.launch.warps / hdd_block_warps()) + hdd_block();
     }
 
     HDD_MEMBER bool stops(const hdd_run &run) const

@@ -119,6 +119,22 @@ template <> struct hdd_tile<i128> {
     }
 };
 
+// A first tier's: its loops over rows stay loops, and words that a loop indexes are kept in memory, so rows are read where
+// they are asked for.
+template <class T> struct hdd_tile_by_row {
+    const T *const data;
+    const u32 first;
+
+    HDD_MEMBER hdd_tile_by_row(const T *column, u32 from) : data(column), first(from)
+    {
+    }
+
+    HDD_MEMBER auto operator[](u32 j) const
+    {
+        return hdd_stored(data, (i32)(first + j));
+    }
+};
+
 // Rows that this lane has of the tile that begins at `first`.
 template <u32 of_lane> HDD_DEVICE u32 hdd_tile_rows(u32 first, u64 rows)
 {

@@ -150,7 +150,13 @@ HDD_DEVICE bool hdd_less(hdd_string a, hdd_string b)
 
 HDD_DEVICE bool hdd_same(hdd_string a, hdd_string b)
 {
-    return a.n == b.n && hdd_compare_strings(a, b) == 0;
+    i32 i = 0;
+    if (a.n != b.n)
+        return false;
+    HDD_NO_UNROLL
+    while (i < a.n && a.s[i] == b.s[i])
+        i++;
+    return i >= a.n;
 }
 
 #define HDD_COMPARISON(name, expression) \

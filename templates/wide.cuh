@@ -89,6 +89,16 @@ HDD_CALLED bool hdd_scaled_quotient(u128 a, u128 by, u128 b, u128 *q);
 HDD_CALLED bool hdd_parts_quotient(i128 high, i128 low, i32 scale, i64 n, i32 digits, i128 *q);
 
 #ifdef HDD_LIBRARY_WIDE
+// As hdd_pow10, of a scale that nothing is known of: loops here stay loops, because kernels wait for this to be compiled.
+HDD_DEVICE u128 hdd_power_of_ten(i32 k)
+{
+    u128 p = 1;
+    HDD_NO_UNROLL
+    for (i32 i = 0; i < k; i++)
+        p *= 10;
+    return p;
+}
+
 HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
 {
     u128 r = n.hi, quotient = 0;
@@ -101,6 +111,7 @@ HDD_CALLED bool hdd_wide_div_round(hdd_u256 n, u128 d, u128 *q)
         quotient = n.lo / d;
         r = n.lo - quotient * d;
     } else {
+        HDD_NO_UNROLL
         for (i32 i = 127; i >= 0; i--) { // schoolbook, bit by bit
             const bool carry = (r >> 127) != 0;
             r = (r << 1) | ((n.lo >> i) & 1);
@@ -128,13 +139,13 @@ HDD_CALLED bool hdd_parts_quotient(i128 high, i128 low, i32 scale, i64 n, i32 di
     const bool negative = top < 0;
     const u64 word = negative ? -(u64)low : (u64)low;
     const u128 upper = negative ? ~(u128)top + (word == 0) : (u128)top;
-    const u128 by = (u128)hdd_pow10(scale), below = word * by;
+    const u128 by = hdd_power_of_ten(scale), below = word * by;
     const hdd_u256 above = hdd_wide_mul(upper, by);
     hdd_u256 whole;
     u128 m = 0;
     whole.lo = (above.lo << 64) + below;
     whole.hi = (above.hi << 64 | above.lo >> 64) + (whole.lo < below);
-    const u128 limit = digits > 0 ? (u128)hdd_pow10(digits) : ((u128)1 << 63) + negative;
+    const u128 limit = digits > 0 ? hdd_power_of_ten(digits) : ((u128)1 << 63) + negative;
     if (!hdd_wide_div_round(whole, (u128)n, &m) || m >= limit)
         return false;
     *q = negative ? -(i128)m : (i128)m;

@@ -188,7 +188,8 @@ static void add_program(struct ahead *a, const struct rt_gpu_ahead *p, const str
 static int longer(const void *a, const void *b)
 {
     const struct source *x = a, *y = b;
-    size_t m = x->text ? strlen(x->text) : 0, n = y->text ? strlen(y->text) : 0;
+    double m = x->name && x->text ? rt_gpu_expected_ms(x->name, x->text) : 0;
+    double n = y->name && y->text ? rt_gpu_expected_ms(y->name, y->text) : 0;
     return (m < n) - (m > n);
 }
 

@@ -380,9 +380,10 @@ static void find_fixed(struct rt_gpu *g, const struct rt_spec *spec, struct rt_g
 
 /* What takes longest goes first. (In one process NVRTC parses one source at a time, 60 ms each with
  * 13.0; only what follows runs side by side. Hence compile_process.h.) */
-static int by_length(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-    size_t x = strlen(((const struct job *)a)->text), y = strlen(((const struct job *)b)->text);
+    const struct job *m = a, *n = b;
+    double x = rt_gpu_expected_ms(m->name, m->text), y = rt_gpu_expected_ms(n->name, n->text);
     return (x < y) - (x > y);
 }
 
@@ -524,7 +525,7 @@ static int get_code(struct rt_gpu *g, const struct rt_spec *spec, const struct r
     if ((*batch)->n && find_stored(g, *batch)) {
         if ((*batch)->no_memory)
             return HD_FAIL(err, RESOURCE, NULL, "out of memory while compiling");
-        qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_length);
+        qsort((*batch)->jobs, (size_t)(*batch)->n, sizeof *(*batch)->jobs, by_time);
         g->compiling += waits;
         int rc = compile_all(batch, thread_pool, threads, stop, err);
         g->compiling -= waits;

@@ -89,65 +89,71 @@ struct needs {
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
-/* X(need, module) */
+/* X(need, module, ms: that NVRTC takes for its first tier) */
 #define FIXED_MODULES(X) \
-    X(n.land, "finish_land") \
-    X(n.few, "finish_few") \
-    X(n.radix, "finish_radix") \
-    X(n.select, "finish_select") \
-    X(n.sort, "finish_sort") \
-    X(n.number_keys, "finish_masks_number") \
-    X(n.number_keys, "finish_pack_number") \
-    X(n.word_keys, "finish_masks_word") \
-    X(n.word_keys, "finish_pack_word") \
-    X(n.hash, "finish_hash_group") \
-    X(n.hash, "finish_hash") \
-    X(n.window, "finish_window") \
-    X(n.string, "finish_string") \
-    X(n.prefix_sum, "finish_prefix_sum") \
-    X(n.index, "finish_index") \
-    X(n.top, "finish_top") \
-    X(n.running, "finish_running") \
-    X(n.search, "finish_search") \
-    X(n.frames, "finish_frames") \
-    X(n.fill, "finish_fill") \
-    X(n.compact, "finish_compact") \
-    X(n.merge, "finish_merge") \
-    X(n.partition, "finish_partition") \
-    X(n.radix_keys, "finish_radix_keys") \
-    X(n.radix_rows, "finish_radix_rows") \
-    X(n.rows_move, "finish_rows_move") \
-    X(n.rows[0], "finish_rows_1") \
-    X(n.rows[0], "finish_rows_back_1") \
-    X(n.rows[1], "finish_rows_2") \
-    X(n.rows[1], "finish_rows_back_2") \
-    X(n.rows[2], "finish_rows_3") \
-    X(n.rows[2], "finish_rows_back_3") \
-    X(n.rows[3], "finish_rows_4") \
-    X(n.rows[3], "finish_rows_back_4") \
-    X(n.text, "finish_text") \
-    X(n.frames_of, "finish_frames_of") \
-    X(n.frames_ranked, "finish_frames_ranked") \
-    X(n.frames_distinct, "finish_frames_distinct") \
-    X(n.frames_mode, "finish_frames_mode") \
-    X(n.frame_text, "finish_frame_text")
+    X(n.land, "finish_land", 23) \
+    X(n.few, "finish_few", 61) \
+    X(n.radix, "finish_radix", 66) \
+    X(n.select, "finish_select", 37) \
+    X(n.sort, "finish_sort", 65) \
+    X(n.number_keys, "finish_masks_number", 50) \
+    X(n.number_keys, "finish_pack_number", 42) \
+    X(n.word_keys, "finish_masks_word", 65) \
+    X(n.word_keys, "finish_pack_word", 60) \
+    X(n.hash, "finish_hash_group", 72) \
+    X(n.hash, "finish_hash", 68) \
+    X(n.window, "finish_window", 80) \
+    X(n.string, "finish_string", 55) \
+    X(n.prefix_sum, "finish_prefix_sum", 50) \
+    X(n.index, "finish_index", 50) \
+    X(n.top, "finish_top", 55) \
+    X(n.running, "finish_running", 840) \
+    X(n.search, "finish_search", 50) \
+    X(n.frames, "finish_frames", 240) \
+    X(n.fill, "finish_fill", 45) \
+    X(n.compact, "finish_compact", 48) \
+    X(n.merge, "finish_merge", 90) \
+    X(n.partition, "finish_partition", 135) \
+    X(n.radix_keys, "finish_radix_keys", 64) \
+    X(n.radix_rows, "finish_radix_rows", 67) \
+    X(n.rows_move, "finish_rows_move", 75) \
+    X(n.rows[0], "finish_rows_1", 62) \
+    X(n.rows[0], "finish_rows_back_1", 60) \
+    X(n.rows[1], "finish_rows_2", 68) \
+    X(n.rows[1], "finish_rows_back_2", 56) \
+    X(n.rows[2], "finish_rows_3", 69) \
+    X(n.rows[2], "finish_rows_back_3", 57) \
+    X(n.rows[3], "finish_rows_4", 70) \
+    X(n.rows[3], "finish_rows_back_4", 55) \
+    X(n.text, "finish_text", 31) \
+    X(n.frames_of, "finish_frames_of", 265) \
+    X(n.frames_ranked, "finish_frames_ranked", 80) \
+    X(n.frames_distinct, "finish_frames_distinct", 145) \
+    X(n.frames_mode, "finish_frames_mode", 130) \
+    X(n.frame_text, "finish_frame_text", 60)
 
-static const char *const fixed_names[] = {
-#define X(need, name) name,
+struct fixed_source {
+    const char *name;
+    int ms;
+};
+
+static const struct fixed_source fixed[] = {
+#define X(need, name, ms) {name, ms},
     FIXED_MODULES(X)
 #undef X
 };
-_Static_assert(HD_COUNT(fixed_names) == RT_FIXED_MAX, "each need names its module");
 
-static const char *const library_names[RT_NLIBRARIES] = {
-#define X(id, name) name,
+static const struct fixed_source libraries[RT_NLIBRARIES] = {
+#define X(id, name, ms) {name, ms},
     RT_LIBRARIES(X)
 #undef X
 };
 
+_Static_assert(HD_COUNT(fixed) == RT_FIXED_MAX, "each need names its module");
+
 const char *rt_gpu_library_name(int library)
 {
-    return library_names[library];
+    return libraries[library].name;
 }
 
 /* Libraries come first: pipelines are linked with them. No state asks for the columns of a result on a device, or of those
@@ -157,9 +163,9 @@ const char *rt_gpu_warm_name(int i)
     static const char *const more[] = {"finish_columns", "finish_exchange"};
     _Static_assert(RT_NLIBRARIES + RT_FIXED_MAX + HD_COUNT(more) == RT_WARM_MAX, "each has a number");
     if (i < RT_NLIBRARIES)
-        return library_names[i];
+        return libraries[i].name;
     i -= RT_NLIBRARIES;
-    return i < RT_FIXED_MAX ? fixed_names[i] : more[i - RT_FIXED_MAX];
+    return i < RT_FIXED_MAX ? fixed[i].name : more[i - RT_FIXED_MAX];
 }
 
 const char *rt_rows_module(const struct rt_state *s, bool back)
@@ -294,13 +300,13 @@ int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info
     }
     n.string &= any_rows || !n.few || result->limit >= 0; /* more rows than few may come before a limit */
     const bool needed[] = {
-#define X(need, name) need,
+#define X(need, name, ms) need,
         FIXED_MODULES(X)
 #undef X
     };
     for (int i = 0; i < RT_FIXED_MAX; i++)
         if (needed[i])
-            names[k++] = fixed_names[i];
+            names[k++] = fixed[i].name;
     return k;
 }
 
@@ -323,4 +329,17 @@ char *rt_gpu_fixed_first(const char *module)
     if (first)
         stpcpy(stpcpy(first, QUICK), text);
     return first;
+}
+
+/* Of a pipeline by its text, within a fifth; that of a fixed kernel says little, as most of it is in headers. */
+double rt_gpu_expected_ms(const char *name, const char *text)
+{
+    static const double any = 15, a_kb = 7;
+    for (size_t i = 0; i < HD_COUNT(fixed); i++)
+        if (strcmp(fixed[i].name, name) == 0)
+            return fixed[i].ms;
+    for (size_t i = 0; i < HD_COUNT(libraries); i++)
+        if (strcmp(libraries[i].name, name) == 0)
+            return libraries[i].ms;
+    return any + a_kb * (double)strlen(text) / 1024;
 }

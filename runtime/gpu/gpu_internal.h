@@ -393,6 +393,9 @@ const char *rt_gpu_library_name(int library); /* enum rt_library */
 const char *rt_gpu_fixed_text(const char *module);
 /* The same module in its first tier: the same kernels, which NVRTC compiles in two thirds of the time. Heap; NULL: no memory. */
 char *rt_gpu_fixed_first(const char *module);
+/* Processor time that NVRTC 13.0 takes for a source, in milliseconds, as far as its name and text tell: what takes longest is
+ * begun with first (docs/performance.md, "First tier on a GPU"). */
+double rt_gpu_expected_ms(const char *name, const char *text);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 

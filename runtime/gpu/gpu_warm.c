@@ -21,8 +21,8 @@ struct warm {
 
 static int longer(const void *a, const void *b)
 {
-    size_t x = strlen(rt_gpu_fixed_text(rt_gpu_warm_name(*(const int *)a)));
-    size_t y = strlen(rt_gpu_fixed_text(rt_gpu_warm_name(*(const int *)b)));
+    const char *m = rt_gpu_warm_name(*(const int *)a), *n = rt_gpu_warm_name(*(const int *)b);
+    double x = rt_gpu_expected_ms(m, rt_gpu_fixed_text(m)), y = rt_gpu_expected_ms(n, rt_gpu_fixed_text(n));
     return (x < y) - (x > y);
 }
 

@@ -61,6 +61,24 @@ HDD_APART i32 hdd_compare_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
     return 0;
 }
 
+template <class T> HDD_DEVICE bool hdd_same_fields(const u8 *a, const u8 *b, u32 at)
+{
+    return hdd_same(hdd_field<T>(a, at), hdd_field<T>(b, at));
+}
+
+HDD_DEVICE bool hdd_same_values(u32 phys, const u8 *a, const u8 *b, u32 at)
+{
+    switch (phys) {
+    case HDD_BOOL: return (a[at] != 0) == (b[at] != 0);
+    case HDD_I32: return hdd_same_fields<i32>(a, b, at);
+    case HDD_I64: return hdd_same_fields<i64>(a, b, at);
+    case HDD_I128: return hdd_same_fields<i128>(a, b, at);
+    case HDD_F64: return hdd_same_fields<f64>(a, b, at);
+    case HDD_F32: return hdd_same_fields<f32>(a, b, at);
+    default: return hdd_same(hdd_field_string(a, at), hdd_field_string(b, at));
+    }
+}
+
 // Equality of two rows in all keys, NULLs equal. Strings of two lengths are not looked at.
 HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 {
@@ -68,13 +86,7 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
     for (u32 i = 0; i < keys.n; i++) {
         const hdd_key &k = key[i];
         const bool va = hdd_field_valid(k, a), vb = hdd_field_valid(k, b);
-        if (va != vb)
-            return false;
-        if (!va)
-            continue;
-        if (k.phys == HDD_STR && hdd_field_string(a, k.offset).n != hdd_field_string(b, k.offset).n)
-            return false;
-        if (hdd_compare_values(k.phys, a, b, k.offset) != 0)
+        if (va != vb || (va && !hdd_same_values(k.phys, a, b, k.offset)))
             return false;
     }
     return true;
@@ -86,9 +98,13 @@ HDD_APART bool hdd_equal_rows(const hdd_keys &keys, const u8 *a, const u8 *b)
 // it can be, then the value; a string as `max` bytes, zeros behind its end, and its length. All
 // bits of a NULL value are 0.
 
+// Those of the number; of a string, its length.
 HDD_DEVICE u32 hdd_value_bits(u32 phys)
 {
-    return phys == HDD_BOOL ? 1 : phys == HDD_I32 || phys == HDD_F32 ? 32 : phys == HDD_I128 ? 128 : 64;
+    return phys == HDD_BOOL                                          ? 1
+           : phys == HDD_I32 || phys == HDD_F32 || phys == HDD_STR ? 32
+           : phys == HDD_I128                                        ? 128
+                                                                     : 64;
 }
 
 // As an unsigned number that orders like the value: of all types but I128 and strings.
@@ -142,32 +158,15 @@ struct hdd_window {
         word |= up >= 0 ? (u64)v << up : (u64)(v >> -up);
     }
 
-    HDD_MEMBER void string(u64 at, u64 bits, hdd_string t, bool invert)
+    // Byte by byte, as far as they touch it.
+    HDD_MEMBER void string(u64 at, u64 bytes, hdd_string t, bool invert)
     {
-        u64 v;
-        if (at > from) {
-            v = bytes(t, 0) >> (at - from);
-        } else {
-            const u64 skip = from - at;
-            v = bytes(t, skip / 8) << (skip % 8);
-            if (skip % 8)
-                v |= bytes(t, skip / 8 + 8) >> (64 - skip % 8);
+        u64 i = at < from ? (from - at) / 8 : 0;
+        HDD_NO_UNROLL
+        for (i64 up = (i64)(from - at) + 56 - (i64)(8 * i); i < bytes && up > -8; i++, up -= 8) {
+            const u64 v = (i < (u64)t.n ? t.s[i] : 0) ^ (invert ? 0xff : 0);
+            word |= up >= 0 ? v << up : v >> -up;
         }
-        u64 mine = ~(u64)0;
-        if (at > from)
-            mine >>= at - from;
-        if (at + bits < from + 64)
-            mine &= ~(u64)0 << (from + 64 - (at + bits));
-        word |= (invert ? ~v : v) & mine;
-    }
-
-  private:
-    HDD_MEMBER static u64 bytes(hdd_string t, u64 at)
-    {
-        u64 v = 0;
-        for (u64 i = at; i < at + 8; i++)
-            v = v << 8 | (i < (u64)t.n ? t.s[i] : 0);
-        return v;
     }
 };
 
@@ -180,29 +179,27 @@ HDD_APART u64 hdd_key_word(const hdd_keys &keys, const u8 *row, u32 number)
     for (u32 i = 0; i < keys.n && at < w.from + 64; i++) {
         const hdd_key &k = key[i];
         const bool valid = hdd_field_valid(k, row);
+        const u32 bits = hdd_value_bits(k.phys);
+        u128 v = 0;
         if (k.valid >= 0) {
             if (w.touches(at, 1))
-                w.number(at, 1, valid == (k.nulls_first != 0));
+                w.word |= (u64)(valid == (k.nulls_first != 0)) << (w.from + 63 - at);
             at++;
         }
         if (k.phys == HDD_STR) {
-            const u64 bits = (u64)k.max * 8;
             const hdd_string t = valid ? hdd_field_string(row, k.offset) : hdd_string{nullptr, 0};
-            if (valid && w.touches(at, bits))
-                w.string(at, bits, t, k.desc);
-            at += bits;
-            if (valid && w.touches(at, 32))
-                w.number(at, 32, (u32)(k.desc ? ~t.n : t.n));
-            at += 32;
-        } else {
-            const u32 bits = hdd_value_bits(k.phys);
-            if (valid && w.touches(at, bits)) {
-                const u128 v = hdd_normal(k.phys, row, k.offset);
-                const u128 all = ((u128)1 << (bits - 1) << 1) - 1;
-                w.number(at, bits, k.desc ? ~v & all : v);
-            }
-            at += bits;
+            if (valid)
+                w.string(at, k.max, t, k.desc);
+            at += (u64)k.max * 8;
+            v = (u32)t.n;
         }
+        if (valid && w.touches(at, bits)) {
+            if (k.phys != HDD_STR)
+                v = hdd_normal(k.phys, row, k.offset);
+            const u128 all = ((u128)1 << (bits - 1) << 1) - 1;
+            w.number(at, bits, k.desc ? ~v & all : v);
+        }
+        at += bits;
     }
     return w.word;
 }

@@ -125,10 +125,11 @@ static void add_program(struct bench *b, const struct sim_program *p, struct rt_
     add_libraries(b, libraries);
 }
 
-/* As runtime/gpu/gpu_code.c has it: what is longest first. */
-static int by_length(const void *a, const void *b)
+/* As runtime/gpu/gpu_code.c has it: what takes longest first. */
+static int by_time(const void *a, const void *b)
 {
-    size_t x = strlen(((const struct source *)a)->text), y = strlen(((const struct source *)b)->text);
+    const struct source *m = a, *n = b;
+    double x = rt_gpu_expected_ms(m->name, m->text), y = rt_gpu_expected_ms(n->name, n->text);
     return (x < y) - (x > y);
 }
 
@@ -174,7 +175,7 @@ static void bench_plan(struct bench *b, const char *db, const char *path)
     CHECK(rt_gpu_sources_init(&s, p.art.units, p.art.nunits, &err) == 0, "%s", err.message);
     b->nsources = 0;
     add_program(b, &p, &s);
-    qsort(b->v, (size_t)b->nsources, sizeof *b->v, by_length);
+    qsort(b->v, (size_t)b->nsources, sizeof *b->v, by_time);
     time_all(b);
     print(b, slash ? slash + 1 : path);
     rt_gpu_sources_release(&s);

@@ -143,7 +143,7 @@ static const char *template_text(const char *name)
 static void compile_libraries(struct rt_nvrtc *n)
 {
     static const char *const names[RT_NLIBRARIES] = {
-#define X(id, name) name ".cu",
+#define X(id, name, ms) name ".cu",
         RT_LIBRARIES(X)
 #undef X
     };

@@ -308,7 +308,7 @@ static _Noreturn void run_apart(const char *cache, int go, int tell)
     set(&optimising, PASS);
     wait_until_idle();
     a.later = run(s);
-    EXPECT(!reports(s, "\"tier\":\"first\"") && number(&optimised) == 1);
+    EXPECT(!reports(s, "\"tier\":\"first\"") && number(&optimised) <= 1); /* the other's may be on disk already */
     heddle_statement_free(s);
     end();
     EXPECT(write(tell, &a, sizeof a) == sizeof a);

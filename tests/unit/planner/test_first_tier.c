@@ -30,12 +30,15 @@ static void lanes_go_through_few_children(void **state HD_UNUSED)
 }
 
 /* A tile of 10,000 rows goes to some 200 warps, which have a part of each row's children. */
-static void heavy_rows_wait_for_the_kernel_that_shares_work(void **state HD_UNUSED)
+static void heavy_rows_are_shared(void **state HD_UNUSED)
 {
     const struct pl_pipeline *p = with_children(&px_arena, 100000);
     assert_int_equal(p->spec->shape, RT_SHAPE_AWS);
-    assert_non_null(p->gpu.first);
-    assert_null(with_children(&px_arena, 2000000)->gpu.first);
+    assert_int_equal(p->gpu.first->spec->shape, RT_SHAPE_BY_LANE);
+    const struct pl_pipeline *first = with_children(&px_arena, 2000000)->gpu.first;
+    assert_int_equal(first->spec->shape, RT_SHAPE_AWS);
+    assert_true(rt_balance_shares(first->spec->balance));
+    assert_true(first->gpu.quick);
 }
 
 static void some_have_none(void **state HD_UNUSED)
@@ -71,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lanes_go_through_few_children, px_set_up, px_tear_down),
-        cmocka_unit_test_setup_teardown(heavy_rows_wait_for_the_kernel_that_shares_work, px_set_up, px_tear_down),
+        cmocka_unit_test_setup_teardown(heavy_rows_are_shared, px_set_up, px_tear_down),
         cmocka_unit_test_setup_teardown(some_have_none, px_set_up, px_tear_down),
         cmocka_unit_test_setup_teardown(the_first_tier_can_be_all_there_is, px_set_up, px_tear_down),
     };
