@@ -121,16 +121,6 @@ void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v)
     v->nrows = x->few.n;
 }
 
-unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a)
-{
-    const struct rt_gpu_few *f = &x->few;
-    size_t rows = (size_t)(f->n * (uint64_t)v->s->stride);
-    unsigned char *out = hd_alloc(a, rows + (size_t)f->text_bytes + 1);
-    memcpy(out, f->landed, rows);
-    memcpy(out + rows, f->landed + f->text, (size_t)f->text_bytes);
-    return out;
-}
-
 void rt_gpu_few_release(struct rt_gpu_exec *x)
 {
     struct rt_gpu_few *f = &x->few;

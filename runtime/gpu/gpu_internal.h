@@ -25,7 +25,7 @@
  *   gpu_sent.c     rows of a result that other devices read (gpu_sent_text.c: their strings)
  *   gpu_receive.c  such rows as columns of a table
  *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
- *   gpu_result.c   the rows of the result state as host rows
+ *   gpu_result.c   the rows of the result state, brought to the host
  */
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
 #define HEDDLE_RUNTIME_GPU_INTERNAL_H
@@ -147,7 +147,7 @@ struct rt_gpu_few {
     uint64_t max, room; /* rows there may be, rows there is room for once limit and offset have had their say */
     uint64_t text, text_room; /* where strings begin, behind rows; bytes for them */
     size_t bytes; /* of all, behind the outcomes */
-    const unsigned char *landed; /* on the host */
+    unsigned char *landed; /* on the host; addresses of strings in rows are offsets from where these begin */
     rt_event *ended;
     struct rt_piece more[2];
 };
@@ -190,7 +190,8 @@ struct rt_gpu_exec {
     struct rt_piece far_words; /* the args vector on the device, for kernels that want it there */
     struct rt_gpu_strings *strings; /* made by kernels; they live as long as the execution */
     const char *queued; /* what was queued first since something was waited for; NULL: nothing */
-    rt_event *began;
+    rt_event *began,
+        *ended; /* ended: of what the schedule does, unless few rows of the result came with it; NULL: not yet */
     double began_ms;
     struct rt_gpu_span *spans, *last_span; /* in the order in which they began */
 };
@@ -326,8 +327,6 @@ int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_
 /* Whether it is there, as the outcome of a launch that had room for all says. */
 void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out);
 void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v);
-/* Its rows in memory from the arena, and behind them the bytes of strings, whose addresses in rows are offsets there. */
-unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a);
 void rt_gpu_few_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
@@ -378,7 +377,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
 enum { RT_FIXED_MAX = 40 };
 /* Rows of a result whose strings one launch brings together. */
-enum { RT_STRINGS_AT_ONCE = 1024 };
+enum { RT_STRINGS_AT_ONCE = 1 << 14 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
@@ -394,12 +393,9 @@ char *rt_gpu_fixed_first(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
 
-/* ---- result (gpu_result.c): the finished rows of a ROWS state in host memory from the arena `a`, strings
- * included: addresses in STR fields are host addresses. */
-int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, unsigned char **rows, uint64_t *nrows,
-                        struct hd_err *err);
-/* The same piece by piece to the execution's taker, by the arena, which is empty afterwards. */
-int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, struct hd_arena *a, uint64_t *nrows, struct hd_err *err);
+/* ---- result (gpu_result.c): how many rows the finished ROWS state has. The execution's taker, if there is one, gets them piece by
+ * piece in host memory, strings included: addresses in STR fields are host addresses. */
+int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, uint64_t *nrows, struct hd_err *err);
 /* gpu_columns.c: those of the result's state as columns, which stay on the device. */
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err);
 /* gpu_sent.c: likewise, as what other devices read. */

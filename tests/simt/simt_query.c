@@ -178,10 +178,50 @@ static void print_counters(const struct rt_spec *spec, const struct rt_exec_stat
                     (unsigned long long)s->pipelines[i].counters[k]);
 }
 
+/* Rows of a result, which outlive the pieces in which they come. */
+struct taken {
+    const struct rt_state *s;
+    struct hd_arena arena;
+    unsigned char *rows;
+    uint64_t n;
+};
+
+static void keep_strings(struct taken *t, unsigned char *row)
+{
+    for (int f = 0; f < t->s->nfields; f++) {
+        const struct rt_field *d = &t->s->fields[f];
+        struct rt_row_str text;
+        if (d->phys != RT_STR || (d->valid_offset >= 0 && !row[d->valid_offset]))
+            continue;
+        memcpy(&text, row + d->offset, sizeof text);
+        text.s = hd_dup(&t->arena, text.s, (size_t)text.n);
+        memcpy(row + d->offset, &text, sizeof text);
+    }
+}
+
+static int take(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err HD_UNUSED)
+{
+    struct taken *t = taker;
+    size_t stride = (size_t)t->s->stride, had = (size_t)t->n * stride, more = (size_t)n * stride;
+    unsigned char *all = hd_alloc(&t->arena, had + more);
+    if (had)
+        memcpy(all, t->rows, had);
+    memcpy(all + had, rows, more);
+    for (uint64_t i = 0; i < n; i++)
+        keep_strings(t, all + had + i * stride);
+    t->rows = all;
+    t->n += n;
+    return 0;
+}
+
 /* The result as text, NULL after a failure. */
 static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
 {
+    const struct rt_spec *spec = r->p->pl->spec;
+    struct taken taken = {.s = &spec->states[spec->result_state]};
     struct rt_gpu_run_options o = {.profile = r->o->profile,
+                                   .take = take,
+                                   .taker = &taken,
                                    .threads = 1,
                                    .thread_pool = r->thread_pool,
                                    .fws_threshold = (uint32_t)r->o->fws_threshold,
@@ -189,21 +229,23 @@ static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
                                    .warps = (uint32_t)r->o->gpu_warps,
                                    .first_rows = r->o->first_rows};
     struct rt_exec_stats stats;
-    struct rt_gpu_rows rows;
+    uint64_t nrows;
     char *csv = NULL;
     struct calls before = calls_since(r->device, (struct calls){0});
     sim_device_seed(r->device, seed);
     rt_exec_stats_init(&stats);
-    if (rt_gpu_run(r->gpu, r->p->pl->spec, r->code, &o, &rows, &stats, err) == 0) {
-        csv = sim_result_csv(r->p->pl->spec, rows.rows, rows.n, r->p->ordered);
-        hd_arena_release(&rows.arena);
+    hd_arena_init(&taken.arena);
+    if (rt_gpu_run(r->gpu, spec, r->code, &o, &nrows, &stats, err) == 0) {
+        CHECK(nrows == taken.n, "%llu rows of %llu came", (unsigned long long)taken.n, (unsigned long long)nrows);
+        csv = sim_result_csv(spec, taken.rows, taken.n, r->p->ordered);
     }
+    hd_arena_release(&taken.arena);
     for (int i = 0; i < stats.npipelines; i++)
         r->donations += stats.pipelines[i].kernel.donations;
     if (r->o->stats)
         print_stats(&stats, seed, calls_since(r->device, before));
     if (csv && r->o->profile && !r->first)
-        print_counters(r->p->pl->spec, &stats);
+        print_counters(spec, &stats);
     rt_exec_stats_release(&stats);
     return csv;
 }
