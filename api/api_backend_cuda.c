@@ -139,6 +139,8 @@ static int new_peers(struct api_program *p, struct api_code *c)
     c->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
     if (!p->room)
         p->room = HD_NEWN(&p->arena, uint64_t, p->pl->spec->nstates);
+    if (!p->seen)
+        p->seen = HD_NEWN(&p->arena, uint64_t, p->pl->spec->nstates);
     return 0;
 }
 
@@ -236,6 +238,7 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .timeline = s->profile,
                                    .kernel_times = secure_getenv("HEDDLE_KERNEL_TIMES") != NULL,
                                    .room = p->room,
+                                   .seen = p->seen,
                                    .take = to.rows || to.out ? take_rows : NULL,
                                    .taker = &to,
                                    .threads = s->threads,
@@ -355,6 +358,7 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     if (s->stats_spec && link_bytes(s->stats_spec))
         hd_strbuf_addf(b, ",\"link_bytes\":%llu", (unsigned long long)link_bytes(s->stats_spec));
     if (s->stats_spec && s->program->plain.gpu_code) {
+        hd_strbuf_addf(b, ",\"begun_anew\":%s", s->timed.stats.begun_anew ? "true" : "false");
         add_optimised(b, s);
         add_fixed(b, s);
     }

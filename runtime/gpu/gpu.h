@@ -124,6 +124,10 @@ struct rt_gpu_run_options {
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
                                  none; the next one of the program begins with as much, and so does one of
                                  another program with the same kernels on the device. May be NULL */
+    uint64_t *
+        seen; /* per state that is appended to, or whose groups are hashed: the most rows that an execution brought, and one;
+                                 0: none has ended yet. With it an execution goes on where only the device knows how many
+                                 rows came, and begins anew if they had no room. May be NULL */
     uint64_t first_rows; /* for tests of overflow: room that states have at first, in rows; 0:
                                  the planner's estimate */
 };

@@ -289,6 +289,8 @@ static int run_all(struct team *t, uint64_t *nrows, struct hd_err *err)
     int rc = give_result(x, nrows, err);
     if (rc == 0)
         rc = x->d->ops->elapsed(x->d, x->began, x->few.there ? x->few.ended : x->ended, &x->stats->execute_ms, err);
+    if (rc == 0)
+        rt_state_remember_rows(x);
     return blame(x, x->spec->states[x->spec->result_state].path, err, rc);
 }
 
@@ -332,21 +334,54 @@ static void release_all(struct team *t, bool failed)
     }
 }
 
-static int prepare(struct team *t)
+static int prepare(struct team *t, bool guesses)
 {
     for (int d = 0; d < t->n; d++) {
         struct rt_gpu_exec *x = &t->x[d];
+        *x = (struct rt_gpu_exec){.number = d,
+                                  .g = x->g,
+                                  .d = x->g->d,
+                                  .spec = t->spec,
+                                  .arena = x->arena,
+                                  .code = x->code,
+                                  .o = x->o,
+                                  .stats = x->stats,
+                                  .peak = x->peak,
+                                  .guesses = guesses && t->n == 1 && !x->o->profile};
         x->state = HD_NEWN(x->arena, struct rt_gpu_state, t->spec->nstates + 1);
         for (int i = 0; i < t->spec->nstates; i++)
             x->state[i].s = &t->spec->states[i];
         x->limit = x->o->memory_limit;
         x->zeros.on = true;
         x->first_rows = x->o->first_rows;
-        rt_state_recall_room(x);
+        rt_state_recall(x);
     }
     rt_exec_stats_prepare(t->x[0].stats, t->spec, 0);
     t->x[0].stats->lacked = 0;
+    t->x[0].stats->begun_anew = false;
     return 0;
+}
+
+static int run_prepared(struct team *t, uint64_t *nrows, struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, NULL, err, run_all(t, nrows, err));
+    release_all(t, rc != 0);
+    return rc;
+}
+
+/* Nothing of the result has been given away where there was an overrun. */
+static int run_guessing(struct team *t, uint64_t *nrows, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[0];
+    int rc = run_prepared(t, nrows, err);
+    if (rc == 0 || !x->overrun || x->d->lost)
+        return rc;
+    if (err)
+        hd_err_release(err);
+    HD_GUARDED(rc, NULL, err, prepare(t, false));
+    x->stats->begun_anew = true;
+    return rc == 0 ? run_prepared(t, nrows, err) : rc;
 }
 
 /* From the first device on, which every execution locks first. */
@@ -354,11 +389,8 @@ static int run_from(struct team *t, int device, uint64_t *nrows, struct hd_err *
 {
     struct rt_gpu_exec *x = &t->x[device];
     int rc;
-    if (device == t->n) {
-        HD_GUARDED(rc, NULL, err, run_all(t, nrows, err));
-        release_all(t, rc != 0);
-        return rc;
-    }
+    if (device == t->n)
+        return run_guessing(t, nrows, err);
     HD_TRY(rt_gpu_begin(x->g, x->o->stop, err));
     step_out(x);
     if (rt_gpu_code_valid(x->g, x->code))
@@ -377,19 +409,13 @@ int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu
     struct team t = {.spec = spec, .n = spec->ndevices};
     for (int d = 0; d < t.n; d++) {
         struct rt_gpu *its = d ? o->peers[d - 1].g : g;
-        t.x[d] = (struct rt_gpu_exec){.number = d,
-                                      .g = its,
-                                      .d = its->d,
-                                      .spec = spec,
-                                      .arena = &arena,
-                                      .code = d ? o->peers[d - 1].code : code,
-                                      .o = o,
-                                      .stats = stats};
+        t.x[d] = (struct rt_gpu_exec){
+            .g = its, .arena = &arena, .code = d ? o->peers[d - 1].code : code, .o = o, .stats = stats};
     }
     *nrows = 0;
     hd_arena_init(&arena);
     int rc;
-    HD_GUARDED(rc, NULL, err, prepare(&t));
+    HD_GUARDED(rc, NULL, err, prepare(&t, true));
     if (rc == 0)
         rc = run_from(&t, 0, nrows, err);
     stats->peak_bytes = 0;

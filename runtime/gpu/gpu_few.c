@@ -29,13 +29,32 @@ static uint64_t compared_rows(const struct rt_state *s)
     return !s->nsort ? UINT32_MAX : text ? COMPARED_TEXT : COMPARED;
 }
 
-/* Rows that stay, as far as there is room for them and for their strings. */
-static void lay_out(struct rt_gpu_few *f, const struct rt_gpu_state *v, uint32_t strings)
+/* As many as executions before brought, or as are expected, and more. */
+static uint64_t likely_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
+    uint64_t seen = rt_state_seen(x, s);
+    return HD_MAX((uint64_t)ROWS_MIN,
+                  seen ? seen + seen / ROWS_TIMES : (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+}
+
+bool rt_gpu_few_expected(struct rt_gpu_exec *x)
+{
+    const struct rt_state *s = &x->spec->states[x->spec->result_state];
+    uint64_t seen = rt_state_seen(x, s), left = HD_MIN(seen, rt_state_wanted_rows(s));
+    if (!seen || rt_result_may_be_few(x->spec))
+        return rt_result_may_be_few(x->spec);
+    return rt_result_can_be_few(x->spec) && seen <= compared_rows(s) && left * (uint64_t)s->stride <= RT_FEW_BYTES &&
+           rt_gpu_finish_is_there(x, "finish_few") && rt_gpu_finish_is_there(x, "finish_land");
+}
+
+/* Rows that stay, as far as there is room for them and for their strings. */
+static void lay_out(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint32_t strings)
+{
+    struct rt_gpu_few *f = &x->few;
     const struct rt_state *s = v->s;
     uint64_t skip = (uint64_t)HD_MAX(s->offset, (int64_t)0), stride = (uint64_t)s->stride;
     uint64_t all = RT_FEW_BYTES / (stride + strings * ROW_TEXT);
-    uint64_t rows = HD_MAX((uint64_t)ROWS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+    uint64_t rows = likely_rows(x, s);
     f->max = HD_MIN(v->capacity, compared_rows(s));
     f->room = HD_MIN(HD_MIN(rows, all), HD_MIN(f->max, rt_state_wanted_rows(s) - skip));
     f->text = f->room * stride;
@@ -83,7 +102,7 @@ static int queue(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t o
     p.heap = heap;
     HD_TRY(rt_keys_of_order(x, v->s, &p.keys, &f->more[0], err));
     HD_TRY(rt_keys_of_strings(x, v->s, &p.strings, &f->more[1], err));
-    lay_out(f, v, p.strings.n);
+    lay_out(x, v, p.strings.n);
     if (p.keys.n || p.strings.n)
         return launch(x, v, &p, outcome, err);
     f->bytes = 0; /* they do not lie behind the outcomes */
@@ -128,5 +147,5 @@ void rt_gpu_few_release(struct rt_gpu_exec *x)
         rt_gpu_release(x, &f->more[i]);
     if (f->ended)
         x->d->ops->event_free(x->d, f->ended);
-    *f = (struct rt_gpu_few){.last = f->last};
+    *f = (struct rt_gpu_few){.on = f->on, .last = f->last};
 }

@@ -94,6 +94,7 @@ struct rt_gpu_state {
                                       they follow from it, are bounds */
     bool left_alone; /* a launch that fills it was left alone: until the host waits, and finds that it was not
                                       cancelled, rows may be missing, and only kernels that look at an abort word may read them */
+    bool guessed; /* so many as were left alone by a guess may be far more than came */
     uint64_t before; /* rows appended by earlier pipelines: a retry starts again from here */
     int64_t bound; /* ROWS, bounded: no row that stays is beyond it */
     struct rt_piece snapshot; /* its contents before the running pipeline, if an earlier one filled it and it
@@ -125,6 +126,7 @@ struct rt_launched {
     struct rt_gpu_state *counted; /* whose count_at is in its outcome; NULL: none */
     const struct rt_gpu_state *source; /* whose count_at was read; NULL: none */
     uint64_t *source_rows; /* to which its rows are added once they are known */
+    uint64_t room; /* rows that its sink has room for, if it may have brought more; 0: it cannot have */
     rt_event *from, *to; /* NULL: not recorded */
 };
 enum { RT_OUTCOMES = 32 };
@@ -140,6 +142,7 @@ struct rt_gpu_outcomes {
 /* A result of few rows, behind the outcomes of launches (gpu_few.c). */
 enum { RT_FEW_BYTES = 1 << 16 };
 struct rt_gpu_few {
+    bool on; /* the result is expected to be of few rows */
     bool last; /* the launch that comes is the last one before the result's finish */
     bool queued; /* behind the last launch, if its outcome is what is hoped for, */
     bool there; /* and it was: */
@@ -173,6 +176,8 @@ struct rt_gpu_exec {
     uint64_t used, peak, limit; /* bytes of states; limit 0: the pool's */
     uint64_t first_rows; /* not 0: rows that states have room for at first, in place of the planner's
                                     estimate (tests of overflow) */
+    bool guesses; /* launches may be left alone because executions before brought no more rows than there is room for */
+    bool overrun; /* one of these brought more: the execution begins anew */
     bool watched; /* the kernels of the finish that runs take long: who cancels waits for one alone */
     /* The schedule's own: */
     const struct rt_gpu_code *code;
@@ -283,7 +288,8 @@ struct rt_kernel {
     rt_function *f;
     struct rt_function_info info;
     const struct rt_unit *unit;
-    uint64_t *room, *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
+    uint64_t *room, *seen,
+        *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
 };
 /* Of a block, given at the launch. */
 static inline uint32_t rt_gpu_shared_bytes(const struct rt_device_info *d, const struct rt_unit *u)
@@ -306,7 +312,7 @@ void rt_gpu_args_resolve(struct rt_gpu_exec *x);
 /* The address of a cleared struct rt_outcome for a launch that is to be queued. */
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, struct hd_err *err);
 struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that was taken last */
-/* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
+/* Waits for all that is queued; the first failure of a launch is an error, and so is an overrun. *last (may be NULL): of the last one. If the
  * execution is cancelled, kernels are told and the error is CANCELLED. */
 int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err);
 int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
@@ -321,6 +327,8 @@ int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from
 
 /* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
 
+/* Whether the result is expected to be such: as in executions before, or as the planner says, if its code is there. */
+bool rt_gpu_few_expected(struct rt_gpu_exec *x);
 /* Behind a launch with that outcome and bytes for strings that it makes, which fills the state: where it is a result of few rows that nobody else adds to, and
  * the host shall have it. */
 int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_t heap, struct hd_err *err);
@@ -360,6 +368,9 @@ int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Whether a launch that brings at most so many rows may fill the state without the host seeing how many: there is room for
  * all, and nobody has their number for an argument. */
 bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows);
+/* Whether as many rows as executions before brought have room in the state; how many more it has room for. */
+bool rt_gpu_state_is_guessed(const struct rt_gpu_exec *x, int state);
+uint64_t rt_gpu_state_room(const struct rt_gpu_exec *x, int state);
 /* Instead of `full` and `filled`: so many more rows, or (count_at is not 0) at most so many, as the word there says. */
 int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err);
 /* Waits if the host has not seen the number of the state's rows. */
@@ -392,6 +403,7 @@ const char *rt_gpu_fixed_text(const char *module);
 char *rt_gpu_fixed_first(const char *module);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
+bool rt_gpu_finish_is_there(struct rt_gpu_exec *x, const char *module); /* it needs no compiler */
 
 /* ---- result (gpu_result.c): how many rows the finished ROWS state has. The execution's taker, if there is one, gets them piece by
  * piece in host memory, strings included: addresses in STR fields are host addresses. */

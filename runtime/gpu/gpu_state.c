@@ -252,6 +252,24 @@ bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint6
     return v->before + rows <= (v->s->word ? v->mask - v->mask / 8 : v->capacity);
 }
 
+/* Any so many rows are enough of a state with a limit, which its kernel knows. */
+bool rt_gpu_state_is_guessed(const struct rt_gpu_exec *x, int state)
+{
+    enum { MARGIN = 64 }; /* so large a part more has room, too, as rt_state_room_for leaves */
+    const struct rt_gpu_state *v = &x->state[state];
+    uint64_t seen = rt_state_seen(x, v->s);
+    if (!x->guesses || !seen || v->s->bounded || v->s->single || v->s->limit >= 0 || is_asked_for(x, state))
+        return false;
+    return (v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_AGG_HASH) &&
+           seen + seen / MARGIN <= v->before + rt_gpu_state_room(x, state);
+}
+
+uint64_t rt_gpu_state_room(const struct rt_gpu_exec *x, int state)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    return (v->s->word ? v->mask - v->mask / 8 : v->capacity) - v->before;
+}
+
 int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
