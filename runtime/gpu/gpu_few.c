@@ -37,14 +37,18 @@ static uint64_t likely_rows(const struct rt_gpu_exec *x, const struct rt_state *
                   seen ? seen + seen / ROWS_TIMES : (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
 }
 
+/* A bound leaves few rows, whatever comes without it. */
 bool rt_gpu_few_expected(struct rt_gpu_exec *x)
 {
     const struct rt_state *s = &x->spec->states[x->spec->result_state];
-    uint64_t seen = rt_state_seen(x, s), left = HD_MIN(seen, rt_state_wanted_rows(s));
-    if (!seen || rt_result_may_be_few(x->spec))
-        return rt_result_may_be_few(x->spec);
-    return rt_result_can_be_few(x->spec) && seen <= compared_rows(s) && left * (uint64_t)s->stride <= RT_FEW_BYTES &&
-           rt_gpu_finish_is_there(x, "finish_few") && rt_gpu_finish_is_there(x, "finish_land");
+    uint64_t seen = rt_state_seen(x, s);
+    if (rt_result_may_be_few(x->spec))
+        return true;
+    if (!rt_result_can_be_few(x->spec) || seen > compared_rows(s) || (!seen && !s->bounded))
+        return false;
+    uint64_t left = seen ? HD_MIN(seen, rt_state_wanted_rows(s)) : rt_state_wanted_rows(s);
+    return left <= RT_FEW_BYTES / (uint64_t)s->stride && rt_gpu_finish_is_there(x, "finish_few") &&
+           rt_gpu_finish_is_there(x, "finish_land");
 }
 
 /* Rows that stay, as far as there is room for them and for their strings. */

@@ -606,13 +606,25 @@ static bool are_few(const struct rt_gpu_exec *x, const struct rt_gpu_state *v, u
     return (double)(v->asked + MORE) / (double)visited * (double)rows <= FEW;
 }
 
+/* What found the bound is visited once more, and all that it brought is forgotten: what is left then is few rows, most often. Not
+ * where rows are counted, nor where the bound ends the scan. */
+static bool begins_again(const struct rt_gpu_exec *x, const struct rt_pipeline *p, uint64_t visited, uint64_t all)
+{
+    enum { PART = 8 }; /* of the source at most */
+    return visited > 0 && visited <= all / PART && !p->front && !x->o->profile;
+}
+
 static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
     struct rt_gpu_state *v = &x->state[p->writes[0]];
+    struct rt_pipeline_stats *st = &x->stats->pipelines[pipeline];
     uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
-    if (!v->started) /* by an earlier pipeline */
+    if (!v->started) { /* by an earlier pipeline */
         v->bound = rt_state_no_bound(v->s);
+        HD_TRY(rt_gpu_state_start(x, p->writes[0], false, err));
+    }
+    const uint64_t begin = first, all = rows, had = v->asked, told = st->source_rows;
     bool last = x->few.last;
     uint64_t visited = 0;
     x->few.last = false;
@@ -625,6 +637,12 @@ static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint
         n *= SAMPLE_GROWS;
     }
     x->few.last = last;
+    if (v->bound != rt_state_no_bound(v->s) && begins_again(x, p, visited, all)) {
+        first = begin;
+        rows = all;
+        v->asked = had;
+        st->source_rows = told;
+    }
     return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
 }
 

@@ -10,8 +10,7 @@ enum {
     FIRST_BYTES = 32, /* of a string, as a first guess */
     HEAD = 256, /* bytes before rows that have strings */
     PIECE_BYTES = 16 << 20, /* of rows that a taker gets at once */
-    STAGED_MIN = 1 << 20, /* page-locked memory is asked for in steps of so much at least, */
-    STAGED_MAX = 64 << 20 /* and what takes more, which only strings can, is copied through it */
+    STAGED_MAX = 64 << 20 /* what takes more, which only strings can, is copied through page-locked memory */
 };
 
 struct sender {
@@ -33,8 +32,7 @@ static int take(struct rt_gpu_exec *x, const unsigned char *rows, uint64_t n, st
 static int bring(struct sender *t, uint64_t from, size_t n, unsigned char **out, struct hd_err *err)
 {
     const struct rt_device_ops *ops = t->x->d->ops;
-    size_t room = HD_MAX(hd_pow2_ceil(n), (size_t)STAGED_MIN);
-    if (n <= STAGED_MAX && rt_gpu_staging(t->x->g, room, out, NULL) == 0) {
+    if (n <= STAGED_MAX && rt_gpu_staging(t->x->g, n, out, NULL) == 0) {
         HD_TRY(ops->download_async(t->x->d, RT_STREAM_COMPUTE, *out, from, n, err));
         return ops->stream_sync(t->x->d, RT_STREAM_COMPUTE, err);
     }

@@ -394,7 +394,6 @@ static int rt_gpu_finish_single(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_s
     return v->nrows <= 1 ? 0 : HD_FAIL(err, EXEC, v->s->path, "a scalar subquery gave more than one row");
 }
 
-/* The rows that offset and limit leave: how many, from which on. */
 int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
@@ -402,19 +401,19 @@ int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct h
     size_t stride = (size_t)v->s->stride;
     if (!wanted || n < wanted)
         return 0;
-    unsigned char *rows = hd_try_malloc(n * stride);
-    int64_t *words = hd_try_malloc(n * sizeof *words);
-    int rc = rows && words ? ops_of(x)->download(x->d, rows, v->rows_at.address, n * stride, err)
-                           : HD_FAIL(err, RESOURCE, NULL, "out of memory for the first rows of a sort");
-    for (uint64_t i = 0; i < n && rc == 0; i++)
+    unsigned char *rows;
+    size_t words_at = hd_align_up(n * stride, sizeof(int64_t));
+    HD_TRY(rt_gpu_staging(x->g, words_at + n * sizeof(int64_t), &rows, err));
+    int64_t *words = (int64_t *)(void *)(rows + words_at);
+    HD_TRY(ops_of(x)->download_async(x->d, RT_STREAM_COMPUTE, rows, v->rows_at.address, n * stride, err));
+    HD_TRY(ops_of(x)->stream_sync(x->d, RT_STREAM_COMPUTE, err));
+    for (uint64_t i = 0; i < n; i++)
         words[i] = rt_sort_word(v->s, rows + i * stride);
-    if (rc == 0)
-        v->bound = rt_select_word(words, n, v->s->sort[0].desc ? n - wanted : wanted - 1);
-    free(words);
-    free(rows);
-    return rc;
+    v->bound = rt_select_word(words, n, v->s->sort[0].desc ? n - wanted : wanted - 1);
+    return 0;
 }
 
+/* The rows that offset and limit leave: how many, from which on. */
 static uint64_t left_rows(const struct rt_gpu_state *v, uint64_t *offset)
 {
     uint64_t skip = (uint64_t)HD_MAX(v->s->offset, (int64_t)0);
