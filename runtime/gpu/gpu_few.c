@@ -4,12 +4,10 @@
  * strings than were expected, nothing has changed: the state is finished as any other. */
 #include <string.h>
 
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 #include "runtime/gpu/gpu_timeline.h"
 
 enum {
-    COMPARED = 2048, /* rows that are put in order by pairs, */
-    COMPARED_TEXT = 256, /* and where their first key is a string */
     ROW_TEXT = 48, /* bytes for each string of a row */
     ROWS_MIN = 256, /* there is room for at least so many, and for so many times as many as are expected, */
     ROWS_TIMES = 4,
@@ -25,8 +23,7 @@ static bool is_next(const struct rt_gpu_exec *x, int state)
 
 static uint64_t compared_rows(const struct rt_state *s)
 {
-    bool text = s->nsort && s->fields[s->sort[0].field].phys == RT_STR;
-    return !s->nsort ? UINT32_MAX : text ? COMPARED_TEXT : COMPARED;
+    return s->nsort ? rt_order_compared(s) : UINT32_MAX;
 }
 
 /* As many as executions before brought, or as are expected, and more. */

@@ -11,9 +11,7 @@
 enum {
     RT_FINISH_THREADS = HDD_FINISH_THREADS,
     RT_INDEX_NEAR_MAX =
-        1 << 20, /* fewer rows are counted by their index in the order in which they come (gpu_group.c) */
-    RT_ORDER_AT_ONCE = 256 /* so few rows are ordered by their keys as they are: ties compare rows,
-                                which takes long where many have a common beginning */
+        1 << 20 /* fewer rows are counted by their index in the order in which they come (gpu_group.c) */
 };
 
 /* ---- gpu_finish.c ---- */
