@@ -15,15 +15,18 @@ enum {
     BLOCKS_MAX = 1024
 };
 
-static bool is_next(const struct rt_gpu_exec *x, int state)
-{
-    bool to_host = !x->o->columns && !x->o->send;
-    return x->few.last && state == x->spec->result_state && to_host && rt_gpu_outcomes_have_few(x);
-}
-
 static uint64_t compared_rows(const struct rt_state *s)
 {
     return s->nsort ? rt_order_compared(s) : UINT32_MAX;
+}
+
+/* Not where executions before had more rows than few. */
+static bool is_next(const struct rt_gpu_exec *x, int state)
+{
+    const struct rt_state *s = &x->spec->states[state];
+    bool to_host = !x->o->columns && !x->o->send;
+    return x->few.last && state == x->spec->result_state && to_host && rt_gpu_outcomes_have_few(x) &&
+           rt_state_seen(x, s) <= compared_rows(s) + 1;
 }
 
 /* As many as executions before brought, or as are expected, and more. */
@@ -41,7 +44,7 @@ bool rt_gpu_few_expected(struct rt_gpu_exec *x)
     uint64_t seen = rt_state_seen(x, s);
     if (rt_result_may_be_few(x->spec))
         return true;
-    if (!rt_result_can_be_few(x->spec) || seen > compared_rows(s) || (!seen && !s->bounded))
+    if (!rt_result_can_be_few(x->spec) || seen > compared_rows(s) + 1 || (!seen && !s->bounded))
         return false;
     uint64_t left = seen ? HD_MIN(seen, rt_state_wanted_rows(s)) : rt_state_wanted_rows(s);
     return left <= RT_FEW_BYTES / (uint64_t)s->stride && rt_gpu_finish_is_there(x, "finish_few") &&

@@ -323,20 +323,20 @@ void rt_state_recall(struct rt_gpu_exec *x)
             const struct rt_kernel *k = kernel_of(x, i, &x->spec->states[s]);
             if (k && x->o->room && x->o->room[s] == 0)
                 x->o->room[s] = *k->room;
-            if (k && x->o->seen && x->o->seen[s] == 0)
+            if (k && x->o->seen && x->spec->ndevices == 1 && x->o->seen[s] == 0)
                 x->o->seen[s] = *k->seen;
         }
 }
 
 uint64_t rt_state_seen(const struct rt_gpu_exec *x, const struct rt_state *s)
 {
-    return x->o && x->o->seen ? x->o->seen[s - x->spec->states] : 0;
+    return x->o && x->o->seen && x->spec->ndevices == 1 ? x->o->seen[s - x->spec->states] : 0;
 }
 
 /* A bound left rows out: nobody knows how many there would be without. */
 void rt_state_remember_rows(struct rt_gpu_exec *x)
 {
-    for (int i = 0; x->o->seen && i < x->spec->nstates; i++) {
+    for (int i = 0; x->o->seen && x->spec->ndevices == 1 && i < x->spec->nstates; i++) {
         const struct rt_gpu_state *v = &x->state[i];
         if (!v->started || !rt_state_has_cursor(v->s) || (v->s->bounded && v->bound != rt_state_no_bound(v->s)))
             continue;

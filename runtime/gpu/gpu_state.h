@@ -178,7 +178,7 @@ void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uin
 void rt_state_recall(struct rt_gpu_exec *x);
 /* At the end: how many rows there were. */
 void rt_state_remember_rows(struct rt_gpu_exec *x);
-/* Rows that executions before brought, and one; 0: nobody knows. */
+/* Rows that executions before brought, and one; 0: nobody knows, or they are on several devices. */
 uint64_t rt_state_seen(const struct rt_gpu_exec *x, const struct rt_state *s);
 /* Rows from..capacity of an aggregate become what they are before anything is added. */
 int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
