@@ -105,6 +105,7 @@ static int upload(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(x->d->ops->event(x->d, &x->began, err));
     if (is_batched(x))
         x->d->ops->batch_begin(x->d);
+    x->few.on = rt_gpu_few_expected(x);
     HD_TRY(rt_gpu_args_constants(x, err));
     return alloc_counters(x, err);
 }

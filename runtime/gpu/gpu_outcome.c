@@ -56,10 +56,8 @@ int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint
     struct rt_gpu_outcomes *o = &x->outcomes;
     if (!x->g->landing)
         HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
-    if (!o->slots.address) {
-        x->few.on = rt_gpu_few_expected(x);
+    if (!o->slots.address)
         HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : RT_OUTCOMES * SLOT, &o->slots, err));
-    }
     if (o->used == RT_OUTCOMES || o->overwritten)
         HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
