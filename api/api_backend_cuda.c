@@ -139,6 +139,8 @@ static int new_peers(struct api_program *p, struct api_code *c)
     c->peers = HD_NEWN(&p->arena, struct rt_gpu_peer, p->pl->spec->ndevices);
     if (!p->room)
         p->room = HD_NEWN(&p->arena, uint64_t, p->pl->spec->nstates);
+    if (!p->seen)
+        p->seen = HD_NEWN(&p->arena, uint64_t, p->pl->spec->nstates);
     return 0;
 }
 
@@ -183,24 +185,52 @@ static int compile(struct heddle_statement *s, struct api_code *c, struct api_ti
     return rc;
 }
 
-/* Where rows for other fragments go. */
+/* Where rows go: to a stream, or to other fragments. */
 struct taker {
     const struct rt_spec *spec;
     struct rt_fragment_rows *rows;
+    struct rt_rows_out *out;
 };
 
 static int take_rows(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err)
 {
     struct taker *t = taker;
-    return rt_fragment_rows_add(t->rows, t->spec, rows, n, err);
+    return t->rows ? rt_fragment_rows_add(t->rows, t->spec, rows, n, err) : rt_rows_out_add(t->out, rows, n, NULL, err);
+}
+
+static int new_taker(struct heddle_statement *s, const struct api_output *out, struct taker *t, struct hd_err *err)
+{
+    const struct rt_rows_options o = {.memory = &s->engine->memory,
+                                      .stop = &s->cancel.flag,
+                                      .thread_pool = s->engine->thread_pool,
+                                      .threads = s->threads};
+    *t = (struct taker){.spec = s->program->pl->spec};
+    if (out && out->rows)
+        return rt_fragment_rows_new(t->spec, out->how, &t->rows, err);
+    return out && out->stream ? rt_rows_out_new(t->spec, &o, &t->out, err) : 0;
+}
+
+static void free_taker(struct taker *t)
+{
+    rt_fragment_rows_free(t->rows);
+    rt_rows_out_free(t->out);
+}
+
+static void hand_over(struct taker *t, const struct api_output *out)
+{
+    if (t->rows)
+        *out->rows = t->rows;
+    if (t->out)
+        rt_rows_out_finish(t->out, out->stream);
 }
 
 static int run(struct heddle_statement *s, const struct api_code *c, struct api_execution *e,
                const struct api_output *out, struct hd_err *err)
 {
     const struct api_program *p = s->program;
-    struct rt_gpu_rows rows;
-    struct taker to = {.spec = p->pl->spec};
+    uint64_t rows;
+    struct taker to;
+    HD_TRY(new_taker(s, out, &to, err));
     struct rt_gpu_run_options o = {.columns = out ? out->columns : NULL,
                                    .send = out ? out->send : NULL,
                                    .peers = c->peers,
@@ -208,7 +238,8 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .timeline = s->profile,
                                    .kernel_times = secure_getenv("HEDDLE_KERNEL_TIMES") != NULL,
                                    .room = p->room,
-                                   .take = out && out->rows ? take_rows : NULL,
+                                   .seen = p->seen,
+                                   .take = to.rows || to.out ? take_rows : NULL,
                                    .taker = &to,
                                    .threads = s->threads,
                                    .thread_pool = s->engine->thread_pool,
@@ -217,32 +248,28 @@ static int run(struct heddle_statement *s, const struct api_code *c, struct api_
                                    .fws_threshold = s->fws_threshold,
                                    .warps = s->gpu_warps};
     struct rt_admission *turn = &s->engine->gpus[p->slot].admission;
-    HD_TRY(rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err));
+    if (rt_admission_enter(turn, 1, &s->cancel, &e->times.wait, err) != 0) {
+        free_taker(&to);
+        return -1;
+    }
     optimise(s, c); /* nobody executes there now */
     e->first_tier = rt_gpu_code_firsts(c->gpu_code) > 0 && p->optimise.state != API_OPTIMISED_FAILED;
     double start = api_now_ms();
-    int rc = out && out->rows ? rt_fragment_rows_new(to.spec, out->how, &to.rows, err) : 0;
-    if (rc == 0)
-        rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
+    int rc = rt_gpu_run(p->gpu, p->pl->spec, c->gpu_code, &o, &rows, &e->stats, err);
     rt_admission_leave(turn, 1);
     if (rc != 0) {
-        rt_fragment_rows_free(to.rows);
+        free_taker(&to);
         return -1;
     }
     bool compiled = e->times.how == RT_COMPILED || s->automatic.on; /* behind executions */
     if (compiled && !s->no_cache && rt_gpu_can_warm(p->gpu))
         api_background_warm(s->engine->background, s->backend->late);
-    e->rows = out && out->columns ? (*out->columns)->n : out && out->send ? (*out->send->out)->n : rows.n;
+    e->rows = out && out->columns ? (*out->columns)->n : out && out->send ? (*out->send->out)->n : rows;
     e->bytes = e->rows * (uint64_t)p->pl->spec->states[p->pl->spec->result_state].stride;
-    if (out && out->rows)
-        *out->rows = to.rows;
-    else if (out && out->stream)
-        rc =
-            rt_rows_stream(p->pl->spec, rows.rows, rows.n, NULL, &s->engine->memory, &s->cancel.flag, out->stream, err);
-    hd_arena_release(&rows.arena);
+    hand_over(&to, out);
     /* What is neither transfer nor execution: reading the rows back, and giving them a form. */
     e->times.result = api_now_ms() - start - e->stats.transfer_ms - e->stats.execute_ms;
-    return rc;
+    return 0;
 }
 
 /* Memory comes in sectors of 32 bytes, on every generation that NVRTC 12 compiles for. Gathers and atomic additions are
@@ -331,6 +358,7 @@ static void report(struct hd_strbuf *b, const struct heddle_statement *s)
     if (s->stats_spec && link_bytes(s->stats_spec))
         hd_strbuf_addf(b, ",\"link_bytes\":%llu", (unsigned long long)link_bytes(s->stats_spec));
     if (s->stats_spec && s->program->plain.gpu_code) {
+        hd_strbuf_addf(b, ",\"begun_anew\":%s", s->timed.stats.begun_anew ? "true" : "false");
         add_optimised(b, s);
         add_fixed(b, s);
     }

@@ -83,7 +83,7 @@ struct api_program {
     bool placed; /* columns were, for a GPU with so many bytes (planner/residence.h) */
     uint64_t placed_for;
     struct api_optimise optimise; /* `plain` */
-    uint64_t *room; /* that executions on a GPU had to make (runtime/gpu/gpu.h); from the arena */
+    uint64_t *room, *seen; /* of executions on a GPU (runtime/gpu/gpu.h); from the arena */
     double plan_ms; /* until an execution has reported it */
     double state_bytes; /* that its states are expected to take at once */
 };

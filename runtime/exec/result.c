@@ -6,8 +6,18 @@ int rt_result_stream(struct rt_result *r, struct ArrowArrayStream *out, struct h
 {
     struct rt_exec *x = r->x;
     const struct rt_live *v = &x->live[x->spec->result_state];
-    return rt_rows_stream(x->spec, v->rows, v->nrows, rt_state_row_sums(v), &x->memory, rt_cancel_flag(x->o.cancel),
-                          out, err);
+    const struct rt_rows_options o = {.memory = &x->memory,
+                                      .stop = rt_cancel_flag(x->o.cancel),
+                                      .thread_pool = x->o.thread_pool,
+                                      .threads = x->o.threads};
+    struct rt_rows_out *rows;
+    HD_TRY(rt_rows_out_new(x->spec, &o, &rows, err));
+    if (rt_rows_out_add(rows, v->rows, v->nrows, rt_state_row_sums(v), err) != 0) {
+        rt_rows_out_free(rows);
+        return -1;
+    }
+    rt_rows_out_finish(rows, out);
+    return 0;
 }
 
 int rt_result_verify(const struct rt_result *r, struct hd_err *err)

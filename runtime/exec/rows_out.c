@@ -1,220 +1,151 @@
 /* Finished rows to columns, batch by batch, straight into the buffers of an Arrow stream: each value is moved once.
- * Dictionary codes become text here. */
+ * Dictionary codes become text here. Threads take chunks of a batch's rows, twice: they measure the text, which says where that of
+ * each chunk goes, and move the values. */
 #include "runtime/exec/rows_out.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/fault.h"
-#include "runtime/base/guard.h"
-#include "runtime/io/arrow_format.h"
-#include "runtime/io/arrow_out.h"
+#include "runtime/exec/rows_move.h"
+#include "runtime/exec/thread_pool.h"
 
-enum { BATCH_ROWS = 1 << 16 };
+enum {
+    BATCH_ROWS = 1 << 16,
+    CHUNK_ROWS = 1 << 11, /* of a batch: a multiple of 64, so that no two have a byte of a bitmap in common */
+    CHUNKS = BATCH_ROWS / CHUNK_ROWS,
+    THREAD_VALUES = 1 << 13, /* fewer take less time than waking a thread */
+    THREADS = 8 /* more gain nothing */
+};
 
-struct maker {
+/* A column's part of a chunk. */
+struct part {
+    uint64_t text, text_at; /* bytes, and where they begin */
+    int64_t nulls;
+};
+
+struct rt_rows_out {
     const struct rt_spec *spec;
     const struct rt_state *state;
-    struct rt_out_size *sizes;
-    struct rt_out_buffers *to;
-    const struct rt_checksums *sums; /* of the rows; may be NULL */
-    const struct hd_stop *stop;
-};
-
-/* One field of n rows. */
-struct values {
-    const struct rt_field *f;
+    struct rt_rows_options o;
+    struct rt_arrow_out *out;
+    uint64_t counted; /* bytes of the batches, which are reserved */
+    struct rt_out_size *sizes; /* per column, */
+    struct rt_out_buffers *to; /* of the batch at hand: */
+    struct part *parts; /* per chunk and column */
     const unsigned char *rows;
-    size_t stride, n;
+    size_t n;
+    /* What threads do with a chunk. */
+    void (*work)(struct rt_rows_out *r, size_t chunk);
+    _Atomic size_t next;
 };
 
-static struct values values_of(const struct maker *m, int c, const unsigned char *rows, size_t n)
+/* ---- chunks ----------------------------------------------------------------------------------- */
+
+static size_t chunks(const struct rt_rows_out *r)
 {
-    return (struct values){&m->state->fields[m->spec->result[c].field], rows, (size_t)m->state->stride, n};
+    return (r->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
 }
 
-static bool is_there(const struct values *v, size_t i)
+static struct part *part_of(const struct rt_rows_out *r, size_t chunk, int c)
 {
-    return v->f->valid_offset < 0 || v->rows[i * v->stride + (size_t)v->f->valid_offset];
+    return &r->parts[chunk * (size_t)r->spec->nresult + (size_t)c];
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
-
-/* NULL rows have 0. */
-#define MOVE(From, To) \
-    for (size_t i = 0; i < v->n; i++) { \
-        From x; \
-        memcpy(&x, v->rows + i * v->stride + v->f->offset, sizeof x); \
-        ((To *)to)[i] = is_there(v, i) ? (To)x : 0; \
-    } \
-    return
-
-/* An integer's field is as wide as its values ask for. */
-#define MOVE_INTEGERS(To) \
-    switch (v->f->phys) { \
-    case RT_BOOL: MOVE(uint8_t, To); \
-    case RT_I32: MOVE(int32_t, To); \
-    case RT_I64: MOVE(int64_t, To); \
-    case RT_I128: MOVE(hd_i128, To); \
-    case RT_F64: \
-    case RT_STR: \
-    case RT_F32: break; \
-    } \
-    HD_BUG("integers of kind %d", (int)v->f->phys)
-
-static void move_i32(const struct values *v, void *to)
+static struct rt_row_values values_of(const struct rt_rows_out *r, int c, size_t at, size_t n)
 {
-    MOVE_INTEGERS(int32_t);
+    size_t stride = (size_t)r->state->stride;
+    return (struct rt_row_values){&r->state->fields[r->spec->result[c].field], r->rows + at * stride, stride, n};
 }
 
-static void move_i64(const struct values *v, void *to)
+static struct rt_row_values values_of_chunk(const struct rt_rows_out *r, int c, size_t chunk)
 {
-    MOVE_INTEGERS(int64_t);
+    size_t at = chunk * CHUNK_ROWS;
+    return values_of(r, c, at, HD_MIN(r->n - at, (size_t)CHUNK_ROWS));
 }
 
-static void move_i128(const struct values *v, void *to)
+static bool is_text(const struct rt_rows_out *r, int c)
 {
-    MOVE_INTEGERS(hd_i128);
+    return hd_type_is_text(r->spec->result[c].type);
 }
 
-/* Months, days and nanoseconds in the place of the integer. */
-static void move_intervals(const struct values *v, hd_i128 *to)
+static void measure_chunk(struct rt_rows_out *r, size_t chunk)
 {
-    move_i128(v, to);
-    for (size_t i = 0; i < v->n; i++)
-        if (is_there(v, i))
-            rt_arrow_put_interval(to, (int64_t)i, hd_interval_unpack(to[i]));
-}
-
-static void move_f32(const struct values *v, void *to)
-{
-    MOVE(float, float);
-}
-
-static void move_f64(const struct values *v, void *to)
-{
-    MOVE(double, double);
-}
-
-static uint32_t read_code(const struct rt_field *f, const unsigned char *p)
-{
-    uint8_t b;
-    uint32_t code;
-    if (f->phys == RT_BOOL) {
-        memcpy(&b, p, sizeof b);
-        return b;
+    for (int c = 0; c < r->spec->nresult; c++) {
+        struct rt_row_values v = values_of_chunk(r, c, chunk);
+        *part_of(r, chunk, c) = (struct part){.text = is_text(r, c) ? rt_row_text_bytes(&v) : 0};
     }
-    memcpy(&code, p, sizeof code); /* of a wider integer the low half: codes have 32 bits */
-    return code;
 }
 
-static struct rt_row_str read_text(const struct values *v, size_t i)
+static void move_chunk(struct rt_rows_out *r, size_t chunk)
 {
-    const unsigned char *p = v->rows + i * v->stride + v->f->offset;
-    struct rt_row_str s;
-    if (v->f->phys == RT_STR) {
-        memcpy(&s, p, sizeof s);
-        return s;
+    for (int c = 0; c < r->spec->nresult; c++) {
+        struct rt_row_values v = values_of_chunk(r, c, chunk);
+        struct part *part = part_of(r, chunk, c);
+        part->nulls = rt_row_values_move(&v, r->spec->result[c].type, &r->to[c], chunk * CHUNK_ROWS, part->text_at);
     }
-    const struct fe_dict *d = &v->f->dict_table->cols[v->f->dict_column].dict;
-    uint32_t code = read_code(v->f, p);
-    return (struct rt_row_str){d->bytes + d->offsets[code], d->offsets[code + 1] - d->offsets[code]};
 }
 
-static void move_texts(const struct values *v, const struct rt_out_buffers *to)
+static void draw_chunks(void *context, int worker HD_UNUSED)
 {
-    int32_t *offsets = to->values, at = 0;
-    offsets[0] = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        if (is_there(v, i)) {
-            struct rt_row_str s = read_text(v, i);
-            if (s.n)
-                memcpy(to->text + at, s.s, s.n);
-            at += (int32_t)s.n;
+    struct rt_rows_out *r = context;
+    for (size_t i; (i = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < chunks(r);) {
+        if (hd_stopped(r->o.stop))
+            return;
+        r->work(r, i);
+    }
+}
+
+static int do_chunks(struct rt_rows_out *r, void (*work)(struct rt_rows_out *, size_t), struct hd_err *err)
+{
+    struct rt_thread_pool_job job = {.run = draw_chunks, .context = r};
+    size_t threads = r->n * (size_t)r->spec->nresult / THREAD_VALUES;
+    threads = HD_MIN(HD_MIN(threads, chunks(r)), (size_t)HD_MIN(r->o.threads, (int)THREADS));
+    r->work = work;
+    atomic_store(&r->next, 0);
+    if (threads > 1)
+        rt_thread_pool_start(r->o.thread_pool, &job, 1, (int)threads);
+    draw_chunks(r, 0);
+    rt_thread_pool_finish(r->o.thread_pool, &job);
+    return hd_stopped(r->o.stop) ? HD_FAIL(err, CANCELLED, NULL, "cancelled") : 0;
+}
+
+/* ---- a batch ------------------------------------------------------------------------------------ */
+
+/* Where the text of each chunk begins, how much there is. False: it is more than a batch holds. */
+static bool place_text(struct rt_rows_out *r)
+{
+    bool fits = true;
+    for (int c = 0; c < r->spec->nresult; c++) {
+        uint64_t text = 0;
+        for (size_t i = 0; i < chunks(r); i++) {
+            part_of(r, i, c)->text_at = text;
+            text += part_of(r, i, c)->text;
         }
-        offsets[i + 1] = at;
+        r->sizes[c] = (struct rt_out_size){.nulls = values_of(r, c, 0, 0).f->valid_offset >= 0, .text = text};
+        fits &= text <= RT_OUT_TEXT_MAX;
+    }
+    return fits;
+}
+
+/* Leaves rows for the next batch, so that each column's text fits; at least one stays. */
+static void take_fewer(struct rt_rows_out *r)
+{
+    for (int c = 0; c < r->spec->nresult; c++) {
+        struct rt_row_values v = values_of(r, c, 0, r->n);
+        if (is_text(r, c))
+            r->n = HD_MAX(rt_row_text_fit(&v, RT_OUT_TEXT_MAX), (size_t)1);
     }
 }
 
-/* Of a wider integer the low byte says it. */
-static void move_bits(const struct values *v, uint8_t *bits)
+static int measure(struct rt_rows_out *r, struct hd_err *err)
 {
-    for (size_t i = 0; i < v->n; i++)
-        bits[i >> 3] |= (uint8_t)((is_there(v, i) && v->rows[i * v->stride + (size_t)v->f->offset]) << (i & 7));
-}
-
-static void move_valid(const struct values *v, const struct rt_out_buffers *to)
-{
-    int64_t nulls = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        bool there = is_there(v, i);
-        to->valid[i >> 3] |= (uint8_t)(there << (i & 7));
-        nulls += !there;
-    }
-    *to->null_count = nulls;
-}
-
-static void move_column(const struct values *v, struct hd_type type, const struct rt_out_buffers *to)
-{
-    if (to->valid)
-        move_valid(v, to);
-    switch ((enum hd_type_kind)type.kind) {
-    case HD_BOOL: move_bits(v, to->values); return;
-    case HD_INT32:
-    case HD_DATE: move_i32(v, to->values); return;
-    case HD_INT64:
-    case HD_TIME:
-    case HD_TIMESTAMP: move_i64(v, to->values); return;
-    case HD_DECIMAL: move_i128(v, to->values); return;
-    case HD_INTERVAL: move_intervals(v, to->values); return;
-    case HD_FLOAT32: move_f32(v, to->values); return;
-    case HD_FLOAT64: move_f64(v, to->values); return;
-    case HD_STRING:
-    case HD_BINARY: move_texts(v, to); return;
-    case HD_TYPE_COUNT: break;
-    }
-    HD_BUG("result of type %d", type.kind);
-}
-
-/* ---- batches -------------------------------------------------------------------------------- */
-
-/* How many rows fit into a batch by their text, at least 1, and its bytes. */
-static size_t measure_text(const struct values *v, uint64_t *bytes)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        uint64_t n = is_there(v, i) ? read_text(v, i).n : 0;
-        if (i > 0 && sum + n > RT_OUT_TEXT_MAX) {
-            *bytes = sum;
-            return i;
-        }
-        sum += n;
-    }
-    *bytes = sum;
-    return v->n;
-}
-
-/* Rows of the next batch. Where a column takes fewer than those before it, these are measured again. */
-static size_t measure(const struct maker *m, const unsigned char *rows, size_t n)
-{
-    for (int c = 0; c < m->spec->nresult; c++) {
-        struct values v = values_of(m, c, rows, n);
-        m->sizes[c] = (struct rt_out_size){.nulls = v.f->valid_offset >= 0};
-        size_t fit = hd_type_is_text(m->spec->result[c].type) ? measure_text(&v, &m->sizes[c].text) : n;
-        if (fit < n)
-            return measure(m, rows, fit);
-    }
-    return n;
-}
-
-static int fill_columns(const struct maker *m, const unsigned char *rows, size_t n, struct hd_err *err)
-{
-    for (int c = 0; c < m->spec->nresult; c++) {
-        if (hd_stopped(m->stop))
-            return HD_FAIL(err, CANCELLED, NULL, "cancelled");
-        struct values v = values_of(m, c, rows, n);
-        move_column(&v, m->spec->result[c].type, &m->to[c]);
-    }
+    HD_TRY(do_chunks(r, measure_chunk, err));
+    if (place_text(r))
+        return 0;
+    take_fewer(r);
+    HD_TRY(do_chunks(r, measure_chunk, err));
+    place_text(r);
     return 0;
 }
 
@@ -225,88 +156,103 @@ static int fail_memory(const struct rt_memory *m, struct hd_err *err)
     return hd_err_set(err, c, __FILE__, __LINE__, NULL, "%s", text);
 }
 
-/* Rows from `at` on that a batch may have, *verified of all so far. */
-static int verify_rows(const struct maker *b, const struct rt_memory *m, uint64_t at, uint64_t n, uint64_t *verified,
-                       struct hd_err *err)
+static int add_batch(struct rt_rows_out *r, struct hd_err *err)
 {
-    size_t stride = (size_t)b->state->stride;
+    HD_TRY(measure(r, err));
+    HD_TRY(rt_arrow_out_begin(r->out, (int64_t)r->n, r->sizes, r->to, err));
+    uint64_t bytes = rt_arrow_out_bytes(r->out);
+    if (!rt_memory_reserve(r->o.memory, bytes - r->counted))
+        return fail_memory(r->o.memory, err);
+    r->counted = bytes;
+    HD_TRY(do_chunks(r, move_chunk, err));
+    for (int c = 0; c < r->spec->nresult; c++)
+        for (size_t i = 0; i < chunks(r); i++)
+            *r->to[c].null_count += part_of(r, i, c)->nulls;
+    return 0;
+}
+
+/* Rows from `at` on that a batch may have, *verified of all so far. */
+static int verify_rows(const struct rt_rows_out *r, const struct rt_checksums *sums, uint64_t at, uint64_t n,
+                       uint64_t *verified, struct hd_err *err)
+{
+    size_t stride = (size_t)r->state->stride;
     uint64_t end = HD_MIN(at + BATCH_ROWS, n), from = HD_MAX(at, *verified);
     *verified = end;
-    if (!b->sums || from >= end || rt_checksums_verify(m, b->sums, (size_t)from * stride, (size_t)end * stride))
+    if (!sums || from >= end || rt_checksums_verify(r->o.memory, sums, (size_t)from * stride, (size_t)end * stride))
         return 0;
-    return fail_memory(m, err);
+    return fail_memory(r->o.memory, err);
 }
 
-/* counted: bytes of the batches that are reserved. */
-static int add_batch(const struct maker *b, const unsigned char *rows, size_t n, struct rt_memory *m, uint64_t *counted,
-                     struct rt_arrow_out *out, struct hd_err *err)
+int rt_rows_out_add(struct rt_rows_out *r, const unsigned char *rows, uint64_t n, const struct rt_checksums *sums,
+                    struct hd_err *err)
 {
-    HD_TRY(rt_arrow_out_begin(out, (int64_t)n, b->sizes, b->to, err));
-    uint64_t bytes = rt_arrow_out_bytes(out);
-    if (!rt_memory_reserve(m, bytes - *counted))
-        return fail_memory(m, err);
-    *counted = bytes;
-    return fill_columns(b, rows, n, err);
-}
-
-static int make_batches(const struct maker *b, const unsigned char *rows, uint64_t n, struct rt_memory *m,
-                        struct rt_arrow_out *out, struct hd_err *err)
-{
-    uint64_t counted = 0, verified = 0;
-    int rc = 0;
-    for (uint64_t at = 0; at < n && rc == 0;) {
-        const unsigned char *from = rows + at * (size_t)b->state->stride;
-        rc = verify_rows(b, m, at, n, &verified, err);
-        if (rc != 0)
-            break;
-        size_t k = measure(b, from, (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS));
-        rc = add_batch(b, from, k, m, &counted, out, err);
-        at += k;
+    uint64_t verified = 0;
+    for (uint64_t at = 0; at < n; at += r->n) {
+        HD_TRY(verify_rows(r, sums, at, n, &verified, err));
+        r->rows = rows + at * (size_t)r->state->stride;
+        r->n = (size_t)HD_MIN(n - at, (uint64_t)BATCH_ROWS);
+        HD_TRY(add_batch(r, err));
     }
-    rt_memory_unreserve(m, counted);
-    return rc;
-}
-
-static int new_columns(struct hd_arena *a, struct maker *b, struct rt_out_column **cols)
-{
-    b->sizes = HD_NEWN(a, struct rt_out_size, b->spec->nresult);
-    b->to = HD_NEWN(a, struct rt_out_buffers, b->spec->nresult);
-    *cols = HD_NEWN(a, struct rt_out_column, b->spec->nresult);
     return 0;
 }
 
-static int make_columns(struct hd_arena *a, struct maker *b, struct rt_out_column **cols, struct hd_err *err)
-{
-    int rc;
-    HD_GUARDED(rc, NULL, err, new_columns(a, b, cols));
-    return rc;
-}
+/* ---- from beginning to end ------------------------------------------------------------------------ */
 
-static int make_stream(struct hd_arena *a, const struct rt_spec *s, const unsigned char *rows, uint64_t n,
-                       const struct rt_checksums *sums, struct rt_memory *m, const struct hd_stop *stop,
-                       struct ArrowArrayStream *out, struct hd_err *err)
+static int new_stream(struct rt_rows_out *r, struct hd_err *err)
 {
-    struct maker b = {.spec = s, .state = &s->states[s->result_state], .sums = sums, .stop = stop};
-    struct rt_out_column *cols;
-    struct rt_arrow_out *o = NULL;
-    HD_TRY(make_columns(a, &b, &cols, err));
+    const struct rt_spec *s = r->spec;
+    struct rt_out_column *cols = hd_try_calloc((size_t)s->nresult, sizeof *cols);
+    if (!cols)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
     for (int c = 0; c < s->nresult; c++)
         cols[c] = (struct rt_out_column){s->result[c].name, s->result[c].type, s->result[c].nullable};
-    HD_TRY(rt_arrow_out_new(s->nresult, cols, &o, err));
-    if (make_batches(&b, rows, n, m, o, err) != 0) {
-        rt_arrow_out_free(o);
+    int rc = rt_arrow_out_new(s->nresult, cols, &r->out, err);
+    free(cols);
+    return rc;
+}
+
+/* One allocation for it and its arrays. */
+static struct rt_rows_out *new_rows(size_t n)
+{
+    struct rt_rows_out *r =
+        hd_try_calloc(1, sizeof *r + n * (sizeof *r->sizes + sizeof *r->to + CHUNKS * sizeof *r->parts));
+    if (!r)
+        return NULL;
+    r->sizes = (struct rt_out_size *)(void *)(r + 1);
+    r->to = (struct rt_out_buffers *)(void *)(r->sizes + n);
+    r->parts = (struct part *)(void *)(r->to + n);
+    return r;
+}
+
+int rt_rows_out_new(const struct rt_spec *spec, const struct rt_rows_options *o, struct rt_rows_out **out,
+                    struct hd_err *err)
+{
+    struct rt_rows_out *r = new_rows((size_t)spec->nresult);
+    if (!r)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
+    r->spec = spec;
+    r->state = &spec->states[spec->result_state];
+    r->o = *o;
+    if (new_stream(r, err) != 0) {
+        rt_rows_out_free(r);
         return -1;
     }
-    rt_arrow_out_finish(o, out);
+    *out = r;
     return 0;
 }
 
-int rt_rows_stream(const struct rt_spec *spec, const unsigned char *rows, uint64_t n, const struct rt_checksums *sums,
-                   struct rt_memory *m, const struct hd_stop *stop, struct ArrowArrayStream *out, struct hd_err *err)
+void rt_rows_out_free(struct rt_rows_out *r)
 {
-    struct hd_arena a;
-    hd_arena_init(&a);
-    int rc = make_stream(&a, spec, rows, n, sums, m, stop, out, err);
-    hd_arena_release(&a);
-    return rc;
+    if (!r)
+        return;
+    rt_memory_unreserve(r->o.memory, r->counted);
+    rt_arrow_out_free(r->out);
+    free(r);
+}
+
+void rt_rows_out_finish(struct rt_rows_out *r, struct ArrowArrayStream *out)
+{
+    rt_arrow_out_finish(r->out, out);
+    r->out = NULL;
+    rt_rows_out_free(r);
 }

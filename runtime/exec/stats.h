@@ -78,6 +78,7 @@ struct rt_exec_stats {
     uint64_t
         spilled_bytes; /* put into the temporary file, all together; of passes over a GPU: into the host's memory */
     uint64_t lacked; /* GPU: bytes for which its memory had no room, where the execution failed of that; else 0 */
+    bool begun_anew; /* GPU: more rows came than in executions before, and had no room */
     int threads, npipelines, nstates;
     struct rt_pipeline_stats *pipelines;
     double *finish_ms;    /* per state; on a GPU without a timeline how long the host took to queue it */

@@ -101,7 +101,8 @@ struct rt_gpu_columns; /* gpu_columns.h */
 struct rt_gpu_send; /* gpu_sent.h */
 struct rt_gpu_run_options {
     struct rt_gpu_columns **columns; /* not NULL: the result becomes columns on the device, and no rows */
-    /* Not NULL: is given the rows piece by piece, in page-locked memory that is used again, and none are left. */
+    /* Is given the rows of the result state piece by piece, texts included, in memory that is used again, while the execution has the
+     * device. NULL: nobody wants them. */
     int (*take)(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err);
     void *taker;
     const struct rt_gpu_send *send; /* not NULL: likewise, rows for other devices */
@@ -123,20 +124,16 @@ struct rt_gpu_run_options {
     uint64_t *room; /* per state: rows that an execution had to make room for after its pipelines overflowed, 0
                                  none; the next one of the program begins with as much, and so does one of
                                  another program with the same kernels on the device. May be NULL */
+    uint64_t *
+        seen; /* per state that is appended to, or whose groups are hashed: the most rows that an execution brought, and one;
+                                 0: none has ended yet. With it an execution goes on where only the device knows how many
+                                 rows came, and begins anew if they had no room. May be NULL */
     uint64_t first_rows; /* for tests of overflow: room that states have at first, in rows; 0:
                                  the planner's estimate */
 };
-/* The finished rows of the result state in host memory, texts included. */
-struct rt_gpu_rows {
-    struct hd_arena arena;
-    unsigned char *rows;
-    uint64_t n;
-};
-/* Runs all actions; g is device 0. stats is filled on failure too, as far as the execution came. On success the
- * caller releases out->arena. An error after which the device is lost ends with the execution: the next one finds
- * a device without columns and code. */
+/* Runs all actions; g is device 0. *nrows: of the result. stats is filled on failure too, as far as the execution came. An error
+ * after which the device is lost ends with the execution: the next one finds a device without columns and code. */
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
-               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out, struct rt_exec_stats *stats,
-               struct hd_err *err);
+               const struct rt_gpu_run_options *o, uint64_t *nrows, struct rt_exec_stats *stats, struct hd_err *err);
 
 #endif

@@ -245,6 +245,16 @@ int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char
     return 0;
 }
 
+bool rt_gpu_finish_is_there(struct rt_gpu_exec *x, const char *module)
+{
+    struct rt_gpu_modules *all = x->g->modules;
+    struct rt_cache_key key = rt_gpu_source_key(x->g, rt_gpu_fixed_text(module));
+    struct rt_gpu_module *m = rt_gpu_module_find(x->g, key);
+    if (m)
+        rt_gpu_module_leave(m);
+    return m || (all->has_disk && rt_disk_cache_has(&all->disk, key));
+}
+
 /* ---- programs -------------------------------------------------------------------------- */
 
 const struct rt_kernel *rt_gpu_code_kernel(const struct rt_gpu_code *c, int pipeline)
@@ -303,7 +313,7 @@ static int fill_kernel(struct rt_gpu *g, const struct rt_unit *u, struct rt_gpu_
                        "block, the device has %u",
                        u->entry, u->shared_bytes, g->d->info.shared_bytes);
     HD_TRY(rt_gpu_module_function(g, m, u->entry, u->threads, shared, &f, err));
-    *k = (struct rt_kernel){f->f, f->info, u, &f->room, &f->heap};
+    *k = (struct rt_kernel){f->f, f->info, u, &f->room, &f->seen, &f->heap};
     if (f->info.blocks < 1)
         return HD_FAIL(err, TOOL, NULL, "%s: a block of %d threads does not fit the device", u->entry, u->threads);
     return 0;

@@ -105,6 +105,7 @@ static int upload(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(x->d->ops->event(x->d, &x->began, err));
     if (is_batched(x))
         x->d->ops->batch_begin(x->d);
+    x->few.on = rt_gpu_few_expected(x);
     HD_TRY(rt_gpu_args_constants(x, err));
     return alloc_counters(x, err);
 }
@@ -255,19 +256,14 @@ static void read_state_rows(const struct rt_gpu_exec *x)
 static int run_actions(struct team *t, struct hd_err *err)
 {
     struct rt_gpu_exec *x = &t->x[0];
-    rt_event *ended = NULL;
     HD_TRY(open_peers(t, err));
     for (int i = 0; i < t->spec->nactions; i++)
         if (run_action(t, &t->spec->actions[i], err) != 0)
             return give_up(x);
     if (!x->few.there)
-        HD_TRY(x->d->ops->event(x->d, &ended, err));
+        HD_TRY(x->d->ops->event(x->d, &x->ended, err));
     int rc = rt_gpu_outcomes_settle(x, NULL, err);
     read_state_rows(x);
-    if (rc == 0)
-        rc = x->d->ops->elapsed(x->d, x->began, ended ? ended : x->few.ended, &x->stats->execute_ms, err);
-    if (ended)
-        x->d->ops->event_free(x->d, ended);
     for (int d = 0; d < t->n && rc == 0; d++)
         rc = read_times(&t->x[d], err);
     if (rc == 0)
@@ -277,20 +273,26 @@ static int run_actions(struct team *t, struct hd_err *err)
 
 /* ---- executions ------------------------------------------------------------------------ */
 
-static int run_all(struct team *t, struct rt_gpu_rows *out, struct hd_err *err)
+static int give_result(struct rt_gpu_exec *x, uint64_t *nrows, struct hd_err *err)
 {
-    int result = t->spec->result_state;
+    if (x->o->send)
+        return rt_gpu_rows_to_sent(x, x->o->send, err);
+    if (x->o->columns)
+        return rt_gpu_rows_to_columns(x, x->o->columns, err);
+    return rt_gpu_rows_to_taker(x, x->spec->result_state, nrows, err);
+}
+
+/* The time is asked for last: whoever brings the result waits, and one wait takes less than two. */
+static int run_all(struct team *t, uint64_t *nrows, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[0];
     HD_TRY(run_actions(t, err));
-    if (t->x[0].o->send)
-        return blame(&t->x[0], t->spec->states[result].path, err, rt_gpu_rows_to_sent(&t->x[0], t->x[0].o->send, err));
-    if (t->x[0].o->columns)
-        return blame(&t->x[0], t->spec->states[result].path, err,
-                     rt_gpu_rows_to_columns(&t->x[0], t->x[0].o->columns, err));
-    if (t->x[0].o->take)
-        return blame(&t->x[0], t->spec->states[result].path, err,
-                     rt_gpu_rows_to_taker(&t->x[0], result, &out->arena, &out->n, err));
-    return blame(&t->x[0], t->spec->states[result].path, err,
-                 rt_gpu_rows_to_host(&t->x[0], result, &out->arena, &out->rows, &out->n, err));
+    int rc = give_result(x, nrows, err);
+    if (rc == 0)
+        rc = x->d->ops->elapsed(x->d, x->began, x->few.there ? x->few.ended : x->ended, &x->stats->execute_ms, err);
+    if (rc == 0)
+        rt_state_remember_rows(x);
+    return blame(x, x->spec->states[x->spec->result_state].path, err, rc);
 }
 
 static void release(struct rt_gpu_exec *x)
@@ -311,6 +313,8 @@ static void release(struct rt_gpu_exec *x)
     rt_gpu_spans_free(x);
     if (x->began)
         x->d->ops->event_free(x->d, x->began);
+    if (x->ended)
+        x->d->ops->event_free(x->d, x->ended);
 }
 
 /* Of a failed execution something may still be queued, the end of others was waited for: memory is given in order, but what it reads on the host lives
@@ -331,37 +335,67 @@ static void release_all(struct team *t, bool failed)
     }
 }
 
-static int prepare(struct team *t)
+static int prepare(struct team *t, bool guesses)
 {
     for (int d = 0; d < t->n; d++) {
         struct rt_gpu_exec *x = &t->x[d];
+        *x = (struct rt_gpu_exec){.number = d,
+                                  .g = x->g,
+                                  .d = x->g->d,
+                                  .spec = t->spec,
+                                  .arena = x->arena,
+                                  .code = x->code,
+                                  .o = x->o,
+                                  .stats = x->stats,
+                                  .peak = x->peak,
+                                  .guesses = guesses && t->n == 1 && !x->o->profile};
         x->state = HD_NEWN(x->arena, struct rt_gpu_state, t->spec->nstates + 1);
         for (int i = 0; i < t->spec->nstates; i++)
             x->state[i].s = &t->spec->states[i];
         x->limit = x->o->memory_limit;
         x->zeros.on = true;
         x->first_rows = x->o->first_rows;
-        rt_state_recall_room(x);
+        rt_state_recall(x);
     }
     rt_exec_stats_prepare(t->x[0].stats, t->spec, 0);
     t->x[0].stats->lacked = 0;
+    t->x[0].stats->begun_anew = false;
     return 0;
 }
 
+static int run_prepared(struct team *t, uint64_t *nrows, struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, NULL, err, run_all(t, nrows, err));
+    release_all(t, rc != 0);
+    return rc;
+}
+
+/* Nothing of the result has been given away where there was an overrun. */
+static int run_guessing(struct team *t, uint64_t *nrows, struct hd_err *err)
+{
+    struct rt_gpu_exec *x = &t->x[0];
+    int rc = run_prepared(t, nrows, err);
+    if (rc == 0 || !x->overrun || x->d->lost)
+        return rc;
+    if (err)
+        hd_err_release(err);
+    HD_GUARDED(rc, NULL, err, prepare(t, false));
+    x->stats->begun_anew = true;
+    return rc == 0 ? run_prepared(t, nrows, err) : rc;
+}
+
 /* From the first device on, which every execution locks first. */
-static int run_from(struct team *t, int device, struct rt_gpu_rows *out, struct hd_err *err)
+static int run_from(struct team *t, int device, uint64_t *nrows, struct hd_err *err)
 {
     struct rt_gpu_exec *x = &t->x[device];
     int rc;
-    if (device == t->n) {
-        HD_GUARDED(rc, NULL, err, run_all(t, out, err));
-        release_all(t, rc != 0);
-        return rc;
-    }
+    if (device == t->n)
+        return run_guessing(t, nrows, err);
     HD_TRY(rt_gpu_begin(x->g, x->o->stop, err));
     step_out(x);
     if (rt_gpu_code_valid(x->g, x->code))
-        rc = run_from(t, device + 1, out, err);
+        rc = run_from(t, device + 1, nrows, err);
     else
         rc = HD_FAIL(err, EXEC, NULL, "another query lost the GPU meanwhile");
     step_in(x);
@@ -370,34 +404,24 @@ static int run_from(struct team *t, int device, struct rt_gpu_rows *out, struct 
 }
 
 int rt_gpu_run(struct rt_gpu *g, const struct rt_spec *spec, const struct rt_gpu_code *code,
-               const struct rt_gpu_run_options *o, struct rt_gpu_rows *out, struct rt_exec_stats *stats,
-               struct hd_err *err)
+               const struct rt_gpu_run_options *o, uint64_t *nrows, struct rt_exec_stats *stats, struct hd_err *err)
 {
     struct hd_arena arena;
     struct team t = {.spec = spec, .n = spec->ndevices};
     for (int d = 0; d < t.n; d++) {
         struct rt_gpu *its = d ? o->peers[d - 1].g : g;
-        t.x[d] = (struct rt_gpu_exec){.number = d,
-                                      .g = its,
-                                      .d = its->d,
-                                      .spec = spec,
-                                      .arena = &arena,
-                                      .code = d ? o->peers[d - 1].code : code,
-                                      .o = o,
-                                      .stats = stats};
+        t.x[d] = (struct rt_gpu_exec){
+            .g = its, .arena = &arena, .code = d ? o->peers[d - 1].code : code, .o = o, .stats = stats};
     }
-    *out = (struct rt_gpu_rows){.n = 0};
+    *nrows = 0;
     hd_arena_init(&arena);
-    hd_arena_init(&out->arena);
     int rc;
-    HD_GUARDED(rc, NULL, err, prepare(&t));
+    HD_GUARDED(rc, NULL, err, prepare(&t, true));
     if (rc == 0)
-        rc = run_from(&t, 0, out, err);
+        rc = run_from(&t, 0, nrows, err);
     stats->peak_bytes = 0;
     for (int d = 0; d < t.n; d++)
         stats->peak_bytes += t.x[d].peak;
     hd_arena_release(&arena);
-    if (rc != 0)
-        hd_arena_release(&out->arena);
     return rc;
 }

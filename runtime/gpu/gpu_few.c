@@ -4,12 +4,10 @@
  * strings than were expected, nothing has changed: the state is finished as any other. */
 #include <string.h>
 
-#include "runtime/gpu/gpu_state.h"
+#include "runtime/gpu/gpu_order.h"
 #include "runtime/gpu/gpu_timeline.h"
 
 enum {
-    COMPARED = 2048, /* rows that are put in order by pairs, */
-    COMPARED_TEXT = 256, /* and where their first key is a string */
     ROW_TEXT = 48, /* bytes for each string of a row */
     ROWS_MIN = 256, /* there is room for at least so many, and for so many times as many as are expected, */
     ROWS_TIMES = 4,
@@ -17,25 +15,50 @@ enum {
     BLOCKS_MAX = 1024
 };
 
-static bool is_next(const struct rt_gpu_exec *x, int state)
-{
-    bool to_host = !x->o->columns && !x->o->send;
-    return x->few.last && state == x->spec->result_state && to_host && rt_gpu_outcomes_have_few(x);
-}
-
 static uint64_t compared_rows(const struct rt_state *s)
 {
-    bool text = s->nsort && s->fields[s->sort[0].field].phys == RT_STR;
-    return !s->nsort ? UINT32_MAX : text ? COMPARED_TEXT : COMPARED;
+    return s->nsort ? rt_order_compared(s) : UINT32_MAX;
+}
+
+/* Not where executions before had more rows than few. */
+static bool is_next(const struct rt_gpu_exec *x, int state)
+{
+    const struct rt_state *s = &x->spec->states[state];
+    bool to_host = !x->o->columns && !x->o->send;
+    return x->few.last && state == x->spec->result_state && to_host && rt_gpu_outcomes_have_few(x) &&
+           rt_state_seen(x, s) <= compared_rows(s) + 1;
+}
+
+/* As many as executions before brought, or as are expected, and more. */
+static uint64_t likely_rows(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    uint64_t seen = rt_state_seen(x, s);
+    return HD_MAX((uint64_t)ROWS_MIN,
+                  seen ? seen + seen / ROWS_TIMES : (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+}
+
+/* A bound leaves few rows, whatever comes without it. */
+bool rt_gpu_few_expected(struct rt_gpu_exec *x)
+{
+    const struct rt_state *s = &x->spec->states[x->spec->result_state];
+    uint64_t seen = rt_state_seen(x, s);
+    if (rt_result_may_be_few(x->spec))
+        return true;
+    if (!rt_result_can_be_few(x->spec) || seen > compared_rows(s) + 1 || (!seen && !s->bounded))
+        return false;
+    uint64_t left = seen ? HD_MIN(seen, rt_state_wanted_rows(s)) : rt_state_wanted_rows(s);
+    return left <= RT_FEW_BYTES / (uint64_t)s->stride && rt_gpu_finish_is_there(x, "finish_few") &&
+           rt_gpu_finish_is_there(x, "finish_land");
 }
 
 /* Rows that stay, as far as there is room for them and for their strings. */
-static void lay_out(struct rt_gpu_few *f, const struct rt_gpu_state *v, uint32_t strings)
+static void lay_out(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint32_t strings)
 {
+    struct rt_gpu_few *f = &x->few;
     const struct rt_state *s = v->s;
     uint64_t skip = (uint64_t)HD_MAX(s->offset, (int64_t)0), stride = (uint64_t)s->stride;
     uint64_t all = RT_FEW_BYTES / (stride + strings * ROW_TEXT);
-    uint64_t rows = HD_MAX((uint64_t)ROWS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
+    uint64_t rows = likely_rows(x, s);
     f->max = HD_MIN(v->capacity, compared_rows(s));
     f->room = HD_MIN(HD_MIN(rows, all), HD_MIN(f->max, rt_state_wanted_rows(s) - skip));
     f->text = f->room * stride;
@@ -83,7 +106,7 @@ static int queue(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t o
     p.heap = heap;
     HD_TRY(rt_keys_of_order(x, v->s, &p.keys, &f->more[0], err));
     HD_TRY(rt_keys_of_strings(x, v->s, &p.strings, &f->more[1], err));
-    lay_out(f, v, p.strings.n);
+    lay_out(x, v, p.strings.n);
     if (p.keys.n || p.strings.n)
         return launch(x, v, &p, outcome, err);
     f->bytes = 0; /* they do not lie behind the outcomes */
@@ -121,16 +144,6 @@ void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v)
     v->nrows = x->few.n;
 }
 
-unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a)
-{
-    const struct rt_gpu_few *f = &x->few;
-    size_t rows = (size_t)(f->n * (uint64_t)v->s->stride);
-    unsigned char *out = hd_alloc(a, rows + (size_t)f->text_bytes + 1);
-    memcpy(out, f->landed, rows);
-    memcpy(out + rows, f->landed + f->text, (size_t)f->text_bytes);
-    return out;
-}
-
 void rt_gpu_few_release(struct rt_gpu_exec *x)
 {
     struct rt_gpu_few *f = &x->few;
@@ -138,5 +151,5 @@ void rt_gpu_few_release(struct rt_gpu_exec *x)
         rt_gpu_release(x, &f->more[i]);
     if (f->ended)
         x->d->ops->event_free(x->d, f->ended);
-    *f = (struct rt_gpu_few){.last = f->last};
+    *f = (struct rt_gpu_few){.on = f->on, .last = f->last};
 }

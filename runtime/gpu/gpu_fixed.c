@@ -71,15 +71,19 @@ static bool is_finished_by_few(const struct rt_state *s)
     return s->kind == RT_STATE_ROWS;
 }
 
-bool rt_result_may_be_few(const struct rt_spec *spec)
+bool rt_result_can_be_few(const struct rt_spec *spec)
 {
-    if (spec->ndevices > 1 || !is_finished_by_few(&spec->states[spec->result_state]) ||
-        expected(spec, spec->result_state) > FEW_EXPECTED)
+    if (spec->ndevices > 1 || !is_finished_by_few(&spec->states[spec->result_state]))
         return false;
     for (int i = 0; i < spec->npipelines; i++)
         if (spec->pipelines[i].writes[0] == spec->result_state && spec->pipelines[i].nstreamed)
             return false;
     return true;
+}
+
+bool rt_result_may_be_few(const struct rt_spec *spec)
+{
+    return rt_result_can_be_few(spec) && expected(spec, spec->result_state) <= FEW_EXPECTED;
 }
 
 struct needs {

@@ -172,8 +172,10 @@ int rt_gpu_host_copy(struct rt_gpu *g, const struct rt_arg *a, bool wanted, cons
 
 int rt_gpu_staging(struct rt_gpu *g, size_t n, unsigned char **p, struct hd_err *err)
 {
+    enum { LEAST = 1 << 20 }; /* and whole powers of two, so that few requests ask for more than is there */
     struct rt_gpu_host *h = g->host;
     if (h->staging_bytes < n) {
+        n = HD_MAX((size_t)hd_pow2_ceil(n), (size_t)LEAST);
         if (h->staging)
             g->d->ops->host_free(g->d, h->staging);
         h->staging = NULL;

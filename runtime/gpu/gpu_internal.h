@@ -25,7 +25,7 @@
  *   gpu_sent.c     rows of a result that other devices read (gpu_sent_text.c: their strings)
  *   gpu_receive.c  such rows as columns of a table
  *   gpu_few.c      a result of few rows, which comes with the outcome of the pipeline that makes it
- *   gpu_result.c   the rows of the result state as host rows
+ *   gpu_result.c   the rows of the result state, brought to the host
  */
 #ifndef HEDDLE_RUNTIME_GPU_INTERNAL_H
 #define HEDDLE_RUNTIME_GPU_INTERNAL_H
@@ -94,6 +94,7 @@ struct rt_gpu_state {
                                       they follow from it, are bounds */
     bool left_alone; /* a launch that fills it was left alone: until the host waits, and finds that it was not
                                       cancelled, rows may be missing, and only kernels that look at an abort word may read them */
+    bool guessed; /* so many as were left alone by a guess may be far more than came */
     uint64_t before; /* rows appended by earlier pipelines: a retry starts again from here */
     int64_t bound; /* ROWS, bounded: no row that stays is beyond it */
     struct rt_piece snapshot; /* its contents before the running pipeline, if an earlier one filled it and it
@@ -125,6 +126,7 @@ struct rt_launched {
     struct rt_gpu_state *counted; /* whose count_at is in its outcome; NULL: none */
     const struct rt_gpu_state *source; /* whose count_at was read; NULL: none */
     uint64_t *source_rows; /* to which its rows are added once they are known */
+    uint64_t room; /* rows that its sink has room for, if it may have brought more; 0: it cannot have */
     rt_event *from, *to; /* NULL: not recorded */
 };
 enum { RT_OUTCOMES = 32 };
@@ -141,6 +143,7 @@ struct rt_gpu_outcomes {
 /* A result of few rows, behind the outcomes of launches (gpu_few.c). */
 enum { RT_FEW_BYTES = 1 << 16 };
 struct rt_gpu_few {
+    bool on; /* the result is expected to be of few rows */
     bool last; /* the launch that comes is the last one before the result's finish */
     bool queued; /* behind the last launch, if its outcome is what is hoped for, */
     bool there; /* and it was: */
@@ -148,7 +151,7 @@ struct rt_gpu_few {
     uint64_t max, room; /* rows there may be, rows there is room for once limit and offset have had their say */
     uint64_t text, text_room; /* where strings begin, behind rows; bytes for them */
     size_t bytes; /* of all, behind the outcomes */
-    const unsigned char *landed; /* on the host */
+    unsigned char *landed; /* on the host; addresses of strings in rows are offsets from where these begin */
     rt_event *ended;
     struct rt_piece more[2];
 };
@@ -174,6 +177,8 @@ struct rt_gpu_exec {
     uint64_t used, peak, limit; /* bytes of states; limit 0: the pool's */
     uint64_t first_rows; /* not 0: rows that states have room for at first, in place of the planner's
                                     estimate (tests of overflow) */
+    bool guesses; /* launches may be left alone because executions before brought no more rows than there is room for */
+    bool overrun; /* one of these brought more: the execution begins anew */
     bool watched; /* the kernels of the finish that runs take long: who cancels waits for one alone */
     /* The schedule's own: */
     const struct rt_gpu_code *code;
@@ -191,7 +196,8 @@ struct rt_gpu_exec {
     struct rt_piece far_words; /* the args vector on the device, for kernels that want it there */
     struct rt_gpu_strings *strings; /* made by kernels; they live as long as the execution */
     const char *queued; /* what was queued first since something was waited for; NULL: nothing */
-    rt_event *began;
+    rt_event *began,
+        *ended; /* ended: of what the schedule does, unless few rows of the result came with it; NULL: not yet */
     double began_ms;
     struct rt_gpu_span *spans, *last_span; /* in the order in which they began */
 };
@@ -283,7 +289,8 @@ struct rt_kernel {
     rt_function *f;
     struct rt_function_info info;
     const struct rt_unit *unit;
-    uint64_t *room, *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
+    uint64_t *room, *seen,
+        *heap; /* of the loaded function, under the device's lock: what programs with it had to have */
 };
 /* Of a block, given at the launch. */
 static inline uint32_t rt_gpu_shared_bytes(const struct rt_device_info *d, const struct rt_unit *u)
@@ -307,7 +314,7 @@ void rt_gpu_args_resolve(struct rt_gpu_exec *x);
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, uint64_t *cursors,
                         struct hd_err *err);
 struct rt_launched *rt_gpu_outcome_last(struct rt_gpu_exec *x); /* the one that was taken last */
-/* Waits for all that is queued; the first failure of a launch is an error. *last (may be NULL): of the last one. If the
+/* Waits for all that is queued; the first failure of a launch is an error, and so is an overrun. *last (may be NULL): of the last one. If the
  * execution is cancelled, kernels are told and the error is CANCELLED. */
 int rt_gpu_outcomes_settle(struct rt_gpu_exec *x, struct rt_outcome *last, struct hd_err *err);
 int rt_gpu_outcomes_times(struct rt_gpu_exec *x,
@@ -322,14 +329,14 @@ int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from
 
 /* ---- a result of few rows (gpu_few.c) ---------------------------------------------------- */
 
+/* Whether the result is expected to be such: as in executions before, or as the planner says, if its code is there. */
+bool rt_gpu_few_expected(struct rt_gpu_exec *x);
 /* Behind a launch with that outcome and bytes for strings that it makes, which fills the state: where it is a result of few rows that nobody else adds to, and
  * the host shall have it. */
 int rt_gpu_few_queue(struct rt_gpu_exec *x, int state, uint64_t outcome, uint64_t heap, struct hd_err *err);
 /* Whether it is there, as the outcome of a launch that had room for all says. */
 void rt_gpu_few_look(struct rt_gpu_exec *x, int state, const struct rt_outcome *out);
 void rt_gpu_few_finish(struct rt_gpu_exec *x, struct rt_gpu_state *v);
-/* Its rows in memory from the arena, and behind them the bytes of strings, whose addresses in rows are offsets there. */
-unsigned char *rt_gpu_few_rows(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd_arena *a);
 void rt_gpu_few_release(struct rt_gpu_exec *x);
 
 /* ---- launches (gpu_launch.c) ----------------------------------------------------------- */
@@ -363,6 +370,9 @@ int rt_gpu_state_filled(struct rt_gpu_exec *x, int state, struct hd_err *err);
 /* Whether a launch that brings at most so many rows may fill the state without the host seeing how many: there is room for
  * all, and nobody has their number for an argument. */
 bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint64_t rows);
+/* Whether as many rows as executions before brought have room in the state; how many more it has room for. */
+bool rt_gpu_state_is_guessed(const struct rt_gpu_exec *x, int state);
+uint64_t rt_gpu_state_room(const struct rt_gpu_exec *x, int state);
 /* Instead of `full` and `filled`: so many more rows, or (count_at is not 0) at most so many, as the word there says. */
 int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err);
 /* Waits if the host has not seen the number of the state's rows. */
@@ -380,7 +390,7 @@ int rt_gpu_exchange(struct rt_gpu_exec *x, struct rt_gpu_exec *from, int state, 
 /* ---- fixed kernels (templates/finish/<module>.cu): compiled like pipelines, cached like them ---- */
 enum { RT_FIXED_MAX = 40 };
 /* Rows of a result whose strings one launch brings together. */
-enum { RT_STRINGS_AT_ONCE = 1024 };
+enum { RT_STRINGS_AT_ONCE = 1 << 14 };
 /* Modules that the program's states will most probably need, the others are compiled when they are; any_rows: all that
  * they may need. */
 int rt_gpu_fixed_modules(const struct rt_spec *spec, const struct rt_device_info *info, bool any_rows,
@@ -398,13 +408,11 @@ char *rt_gpu_fixed_first(const char *module);
 double rt_gpu_expected_ms(const char *name, const char *text);
 int rt_gpu_finish_function(struct rt_gpu_exec *x, const char *module, const char *entry, rt_function **out,
                            struct hd_err *err);
+bool rt_gpu_finish_is_there(struct rt_gpu_exec *x, const char *module); /* it needs no compiler */
 
-/* ---- result (gpu_result.c): the finished rows of a ROWS state in host memory from the arena `a`, strings
- * included: addresses in STR fields are host addresses. */
-int rt_gpu_rows_to_host(struct rt_gpu_exec *x, int state, struct hd_arena *a, unsigned char **rows, uint64_t *nrows,
-                        struct hd_err *err);
-/* The same piece by piece to the execution's taker, by the arena, which is empty afterwards. */
-int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, struct hd_arena *a, uint64_t *nrows, struct hd_err *err);
+/* ---- result (gpu_result.c): how many rows the finished ROWS state has. The execution's taker, if there is one, gets them piece by
+ * piece in host memory, strings included: addresses in STR fields are host addresses. */
+int rt_gpu_rows_to_taker(struct rt_gpu_exec *x, int state, uint64_t *nrows, struct hd_err *err);
 /* gpu_columns.c: those of the result's state as columns, which stay on the device. */
 int rt_gpu_rows_to_columns(struct rt_gpu_exec *x, struct rt_gpu_columns **out, struct hd_err *err);
 /* gpu_sent.c: likewise, as what other devices read. */

@@ -58,14 +58,19 @@ static bool may_divide(const struct run *r, uint64_t tiles, uint64_t warps)
            tiles * MIN_PARTS <= warps;
 }
 
-static uint32_t tile_rows(const struct run *r)
+static uint32_t tile_rows(const struct rt_pipeline *p)
 {
-    return (uint32_t)r->p->lane_rows * HDD_WARP_LANES;
+    return (uint32_t)p->lane_rows * HDD_WARP_LANES;
 }
 
-static uint64_t tiles_of(const struct run *r)
+static uint64_t tiles_of(const struct rt_pipeline *p, uint64_t rows)
 {
-    return (r->rows + tile_rows(r) - 1) / tile_rows(r);
+    return (rows + tile_rows(p) - 1) / tile_rows(p);
+}
+
+static uint64_t resident_blocks(const struct rt_gpu_exec *x, const struct rt_kernel *k)
+{
+    return (uint64_t)k->info.blocks * (uint64_t)x->d->info.multiprocessors;
 }
 
 /* All that fit the device at once, but for a kernel that does not share work not more warps than
@@ -74,8 +79,7 @@ static uint64_t tiles_of(const struct run *r)
 static void choose_grid(struct run *r)
 {
     uint32_t per_block = (uint32_t)r->k->unit->threads / HDD_WARP_LANES;
-    uint64_t tiles = tiles_of(r);
-    uint64_t blocks = (uint64_t)r->k->info.blocks * (uint64_t)r->x->d->info.multiprocessors;
+    uint64_t tiles = tiles_of(r->p, r->rows), blocks = resident_blocks(r->x, r->k);
     r->balance = r->k->unit->by_lane ? RT_BALANCE_NONE : r->p->balance;
     bool shares = rt_balance_shares(r->balance), divides = may_divide(r, tiles, blocks * per_block);
     if (keeps_order(r))
@@ -120,13 +124,20 @@ static uint32_t scan_warps(const struct run *r)
 /* Over how many warps a tile goes; 0: one. */
 static uint32_t parts(const struct run *r)
 {
-    uint64_t tiles = tiles_of(r);
+    uint64_t tiles = tiles_of(r->p, r->rows);
     return may_divide(r, tiles, r->warps) ? r->warps / (uint32_t)tiles : 0;
+}
+
+/* Of the source: those of executions before, where that is all that the host knows. */
+static uint64_t likely_rows(const struct run *r)
+{
+    uint64_t seen = r->source && r->source->guessed ? rt_state_seen(r->x, r->source->s) : 0;
+    return seen ? HD_MIN(seen, r->rows) : r->rows;
 }
 
 static uint32_t tile_batch(const struct run *r)
 {
-    return rt_balance_tile_batch(r->rows, r->warps, tile_rows(r));
+    return rt_balance_tile_batch(likely_rows(r), r->warps, tile_rows(r->p));
 }
 
 static struct hdd_launch describe(const struct run *r)
@@ -267,7 +278,7 @@ static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
     HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
     for (int i = 0; i < HDD_CURSORS; i++)
         taken += cursors[i].taken;
-    *rows = taken * tile_batch(r) * tile_rows(r);
+    *rows = taken * tile_batch(r) * tile_rows(r->p);
     return 0;
 }
 
@@ -319,7 +330,7 @@ static bool is_counted(const struct run *r)
 
 /* Nothing can be missing, no row can fail, and nobody asks for a count: the host goes on. What another device reads must be
  * there. */
-static bool is_left_alone(const struct run *r)
+static bool may_be_left_alone(const struct run *r)
 {
     const struct rt_gpu_exec *x = r->x;
     if (x->spec->ndevices > 1 || x->o->profile || r->p->nstreamed || r->k->unit->makes_strings || r->k->unit->may_fail)
@@ -329,18 +340,30 @@ static bool is_left_alone(const struct run *r)
     return !x->few.last && r->p->nlevels == 1 && (is_counted(r) || rt_gpu_state_may_be_uncounted(x, r->sink, r->rows));
 }
 
-/* The next one may be queued. */
-static int leave_alone(struct run *r, struct hd_err *err)
+/* More rows than have room may come, but did not in executions before. */
+static bool is_guessed(const struct run *r)
+{
+    const struct rt_gpu_exec *x = r->x;
+    return !x->few.last && !r->p->nstreamed && !r->k->unit->makes_strings && !r->k->unit->may_fail &&
+           rt_gpu_state_is_guessed(x, r->sink);
+}
+
+/* The next one may be queued. guessed: what it brings may be more than there is room for. */
+static int leave_alone(struct run *r, bool guessed, struct hd_err *err)
 {
     struct rt_gpu_exec *x = r->x;
-    bool counted = is_counted(r);
+    bool counted = !guessed && is_counted(r);
+    uint64_t most = guessed ? rt_gpu_state_room(x, r->sink) : r->rows;
     if (!x->queued)
         x->queued = hd_asprintf(x->arena, "the pipeline %s, which", r->p->name);
     if (!rt_state_has_cursor(x->state[r->sink].s))
         return 0;
     if (!counted)
         rt_gpu_outcome_last(x)->counted = &x->state[r->sink];
-    return rt_gpu_state_uncounted(x, r->sink, r->rows,
+    if (guessed)
+        rt_gpu_outcome_last(x)->room = x->state[r->sink].before + most;
+    x->state[r->sink].guessed = guessed;
+    return rt_gpu_state_uncounted(x, r->sink, r->p->nlevels == 1 ? HD_MIN(most, r->rows) : most,
                                   counted ? 0 : r->outcome + offsetof(struct rt_outcome, sink_cursor), err);
 }
 
@@ -350,8 +373,8 @@ static int launch_until_it_fits(struct run *r, struct rt_outcome *out, struct hd
     for (int i = 0; i < MAX_RETRIES; i++) {
         uint64_t needed = 0, asked = 0;
         HD_TRY(launch(r, err));
-        if (is_left_alone(r))
-            return leave_alone(r, err);
+        if (may_be_left_alone(r) || is_guessed(r))
+            return leave_alone(r, !may_be_left_alone(r), err);
         HD_TRY(rt_gpu_few_queue(x, r->sink, r->outcome, r->heap.n, err));
         HD_TRY(rt_gpu_outcomes_settle(x, out, err));
         look_at_source(r);
@@ -596,32 +619,75 @@ static bool are_beyond(const struct rt_pipeline *p, const struct rt_gpu_state *v
     return desc ? nearest < v->bound : nearest > v->bound;
 }
 
+/* So few rows will come in all that a bound is not worth waiting for: as few as in executions before, or as those that were
+ * visited suggest. Where rows come by the first key, a bound ends the scan. */
+static bool are_few(const struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t visited, uint64_t rows,
+                    bool front)
+{
+    enum { FEW = 1 << 16, MORE = 4 /* may have been bad luck */ };
+    uint64_t seen = rt_state_seen(x, v->s);
+    if (visited == 0 || front)
+        return seen && seen <= FEW && !front;
+    return (double)(v->asked + MORE) / (double)visited * (double)rows <= FEW;
+}
+
+/* What found the bound is visited once more, and all that it brought is forgotten: what is left then is few rows, most often. Not
+ * where rows are counted, nor where the bound ends the scan. */
+static bool begins_again(const struct rt_gpu_exec *x, const struct rt_pipeline *p, uint64_t visited, uint64_t all)
+{
+    enum { PART = 8 }; /* of the source at most */
+    return visited > 0 && visited <= all / PART && !p->front && !x->o->profile;
+}
+
 static int run_bounded(struct rt_gpu_exec *x, int pipeline, uint64_t first, uint64_t rows, struct hd_err *err)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
     struct rt_gpu_state *v = &x->state[p->writes[0]];
+    struct rt_pipeline_stats *st = &x->stats->pipelines[pipeline];
     uint64_t n = HD_MAX((uint64_t)SAMPLE_ROWS, rt_state_wanted_rows(v->s) * SAMPLE_TIMES);
-    if (!v->started) /* by an earlier pipeline */
+    if (!v->started) { /* by an earlier pipeline */
         v->bound = rt_state_no_bound(v->s);
+        HD_TRY(rt_gpu_state_start(x, p->writes[0], false, err));
+    }
+    const uint64_t begin = first, all = rows, had = v->asked, told = st->source_rows;
     bool last = x->few.last;
+    uint64_t visited = 0;
     x->few.last = false;
-    while (rows > n && v->bound == rt_state_no_bound(v->s)) {
+    while (rows > n && v->bound == rt_state_no_bound(v->s) && !are_few(x, v, visited, rows, p->front)) {
         uint64_t rest = rows, at = take(p, v->s, n, &first, &rest);
         HD_TRY(run_rows(x, pipeline, at, rows - rest, err));
         HD_TRY(rt_gpu_state_bound(x, p->writes[0], n, err));
+        visited += rows - rest;
         rows = rest;
         n *= SAMPLE_GROWS;
     }
     x->few.last = last;
+    if (v->bound != rt_state_no_bound(v->s) && begins_again(x, p, visited, all)) {
+        first = begin;
+        rows = all;
+        v->asked = had;
+        st->source_rows = told;
+    }
     return rows && are_beyond(p, v, first, rows) ? 0 : run_rows(x, pipeline, first, rows, err);
 }
 
-/* The host must know how many rows there are. */
-static bool wants_count(const struct rt_gpu_exec *x, int pipeline, struct rt_fragment f)
+/* Tiles of the source go to several warps each, unless far more rows came than in executions before: that takes less time than
+ * waiting does. */
+static bool will_divide(struct rt_gpu_exec *x, int pipeline)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
-    return p->shape == RT_SHAPE_LOOP || f.parts > 1 || x->spec->states[p->writes[0]].bounded ||
-           rt_gpu_code_kernel(x->code, pipeline)->unit->makes_strings;
+    const struct rt_gpu_state *v = &x->state[p->state];
+    const struct run r = {.x = x, .p = p, .k = rt_gpu_code_kernel(x->code, pipeline)};
+    uint64_t warps = resident_blocks(x, r.k) * (uint64_t)(r.k->unit->threads / HDD_WARP_LANES);
+    return v->guessed && may_divide(&r, tiles_of(p, rt_state_seen(x, v->s)), warps);
+}
+
+/* The host must know how many rows there are. */
+static bool wants_count(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f)
+{
+    const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
+    return will_divide(x, pipeline) || p->shape == RT_SHAPE_LOOP || f.parts > 1 ||
+           x->spec->states[p->writes[0]].bounded || rt_gpu_code_kernel(x->code, pipeline)->unit->makes_strings;
 }
 
 int rt_gpu_pipeline_run(struct rt_gpu_exec *x, int pipeline, struct rt_fragment f, struct hd_err *err)

@@ -10,6 +10,7 @@ struct rt_gpu_function {
     rt_function *f;
     struct rt_function_info info;
     uint64_t room; /* rows that its sink's state had to have after an overflow; 0: there was none */
+    uint64_t seen; /* the most rows that its sink's state had at the end, and one; 0: none yet */
     uint64_t heap; /* likewise bytes of strings, a row of its source */
     struct rt_gpu_function *next;
 };

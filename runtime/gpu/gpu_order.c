@@ -51,6 +51,12 @@ static uint64_t all_bits(const struct ordering *o)
     return bits;
 }
 
+uint64_t rt_order_compared(const struct rt_state *s)
+{
+    enum { COMPARED = 2048, COMPARED_TEXT = 256 }; /* ties take long where many strings have a common beginning */
+    return s->fields[s->sort[0].field].phys == RT_STR ? COMPARED_TEXT : COMPARED;
+}
+
 /* words: the first packed keys, or 0. exact: the words are all there is to compare. With neither list nor words rows are
  * compared as they are. */
 static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact, struct hd_err *err)
@@ -420,7 +426,7 @@ int rt_gpu_order(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, uint
         o.key[i].desc = v->s->sort[i].desc;
         o.key[i].nulls_first = v->s->sort[i].nulls_first;
     }
-    int rc = n <= RT_ORDER_AT_ONCE ? order_few(&o, 0, n, 0, false, err) : order_many(&o, err);
+    int rc = n <= rt_order_compared(v->s) ? order_few(&o, 0, n, 0, false, err) : order_many(&o, err);
     rt_radix_release(x, &o.sort);
     rt_gpu_release(x, &o.more);
     rt_gpu_release(x, &o.few);

@@ -25,6 +25,8 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
                    const uint64_t first[HDD_ROW_WORDS], struct hdd_extract_args *e, bool nullable, bool *missed,
                    struct hd_err *err);
 
+/* So few rows are put in order by comparing all pairs of them as they are. The state has sort keys. */
+uint64_t rt_order_compared(const struct rt_state *s);
 /* Whether the rows, which come by the first keys of the order, come by all of them. */
 int rt_gpu_in_order(struct rt_gpu_exec *x, const struct rt_gpu_state *v, bool *there, struct hd_err *err);
 

@@ -34,7 +34,7 @@ enum { ROOM = CLEARED + RT_FEW_BYTES };
 static bool wants_few(const struct rt_gpu_exec *x)
 {
     enum { SHARE = 64 };
-    return rt_result_may_be_few(x->spec) && rt_gpu_limit(x) / SHARE >= RT_FEW_BYTES;
+    return x->few.on && rt_gpu_limit(x) / SHARE >= RT_FEW_BYTES;
 }
 
 bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x)
@@ -150,6 +150,7 @@ int rt_gpu_outcomes_times(struct rt_gpu_exec *x, struct hd_err *err)
 static void count(struct rt_gpu_state *v, uint64_t rows)
 {
     v->count_at = 0;
+    v->guessed = false;
     v->asked = rows;
     if (v->finished && !v->sparse)
         v->nrows = rows;
@@ -164,6 +165,11 @@ static int read_all(struct rt_gpu_exec *x, int first, int end, struct rt_outcome
         struct rt_outcome o;
         memcpy(&o, (const char *)x->g->landing + (size_t)(i - first) * SLOT, sizeof o);
         bool strings = o.string_cursor > l->heap; /* whatever failed, strings were missing */
+        if (rc == 0 && l->room && o.sink_cursor > l->room && !hd_stopped(x->o->stop)) {
+            x->overrun = true; /* what came behind it had not all rows: its failures are none */
+            rc = HD_FAIL(err, EXEC, NULL, "%llu rows came, there was room for %llu", (unsigned long long)o.sink_cursor,
+                         (unsigned long long)l->room);
+        }
         if (rc == 0 && o.progress.failure && !strings && !hd_stopped(x->o->stop))
             rc = failed_row(x, &o.progress, err);
         if (l->counted)
@@ -181,7 +187,7 @@ int rt_gpu_outcomes_land(struct rt_gpu_exec *x, unsigned char *to, uint64_t from
 {
     enum { KERNEL_MAX = 16 << 10, WORDS_OF_THREAD = 2 }; /* more comes faster by the engine for copies */
     struct hdd_land_args p = {.from = from, .to = (uintptr_t)to, .words = (n + 7) / 8};
-    if (n > KERNEL_MAX || !rt_result_may_be_few(x->spec)) /* its code is not there */
+    if (n > KERNEL_MAX || !x->few.on) /* its code is not there */
         return x->d->ops->download_async(x->d, RT_STREAM_COMPUTE, to, from, n, err);
     p.blocks = rt_finish_blocks(x, p.words, (uint64_t)RT_FINISH_THREADS * WORDS_OF_THREAD);
     return rt_finish_launch(x, "finish_land", "hdd_land", p.blocks, &p, err);

@@ -97,6 +97,14 @@ static uint64_t known_rows(const struct rt_gpu_exec *x, const struct rt_state *s
     return x->o && x->o->room ? x->o->room[s - x->spec->states] : 0;
 }
 
+/* Groups that there is room for where others were counted before: far more than these. */
+static uint64_t seen_groups(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    enum { TIMES = 4, LEAST = 4096 };
+    uint64_t seen = rt_state_seen(x, s);
+    return seen ? HD_MAX(seen * TIMES, (uint64_t)LEAST) : UINT64_MAX;
+}
+
 /* Room for rows costs nothing but memory, while a second run costs as much as the first: where
  * the memory is small beside what there is, all that can come have room. */
 uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_state *s)
@@ -109,7 +117,7 @@ uint64_t rt_state_first_capacity(const struct rt_gpu_exec *x, const struct rt_st
     double est = HD_MAX(expected_rows(x, s), 0.0) * 1.25;
     uint64_t n = est < (double)max ? (uint64_t)est : max;
     n = HD_MIN(HD_MAX(n, HD_MAX(cheap, min_rows(x, s, max))), bound);
-    n = HD_MAX(n, known_rows(x, s));
+    n = HD_MAX(appends ? n : HD_MIN(n, seen_groups(x, s)), known_rows(x, s));
     if (x->first_rows)
         n = x->first_rows;
     n = HD_MIN(HD_MAX(n, (uint64_t)s->nvalues), RT_ROWS_MAX);
@@ -247,10 +255,12 @@ static int regrow_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t 
     return rt_finish_launch(x, "finish_fill", "hdd_spread_groups", p.blocks, &p, err);
 }
 
+/* Reading some megabytes takes less time than waiting for the number of groups. */
 bool rt_state_words_stay(const struct rt_gpu_state *v)
 {
-    enum { SLOTS_OF_A_GROUP = 3 };
-    return v->capacity <= INT32_MAX && v->capacity / SLOTS_OF_A_GROUP <= v->asked;
+    enum { SLOTS_OF_A_GROUP = 3, SMALL = 32 << 20 };
+    bool small = v->count_at && v->capacity * (uint64_t)v->s->stride <= SMALL;
+    return v->capacity <= INT32_MAX && (small || v->capacity / SLOTS_OF_A_GROUP <= v->asked);
 }
 
 int rt_state_compact_words(struct rt_gpu_exec *x, struct rt_gpu_state *v, struct hd_err *err)
@@ -288,11 +298,11 @@ uint64_t rt_state_room_for(const struct rt_state *s, uint64_t rows)
     return HD_MIN(rt_state_appends(s) ? rows : rows + rows / 64 + 16, RT_ROWS_MAX);
 }
 
-/* Where the kernel of a pipeline that fills the state remembers; NULL: it fills another. */
-static uint64_t *room_of_kernel(const struct rt_gpu_exec *x, int pipeline, const struct rt_state *s)
+/* Where the kernel of a pipeline remembers, if it fills the state; NULL: it fills another. */
+static const struct rt_kernel *kernel_of(const struct rt_gpu_exec *x, int pipeline, const struct rt_state *s)
 {
     const struct rt_pipeline *p = &x->spec->pipelines[pipeline];
-    return &x->spec->states[p->writes[0]] == s ? rt_gpu_code_kernel(x->code, pipeline)->room : NULL;
+    return &x->spec->states[p->writes[0]] == s ? rt_gpu_code_kernel(x->code, pipeline) : NULL;
 }
 
 void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t rows)
@@ -300,19 +310,43 @@ void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uin
     if (x->o && x->o->room)
         x->o->room[s - x->spec->states] = rows;
     for (int i = 0; x->code && i < x->spec->npipelines; i++) {
-        uint64_t *room = room_of_kernel(x, i, s);
-        if (room)
-            *room = rows;
+        const struct rt_kernel *k = kernel_of(x, i, s);
+        if (k)
+            *k->room = rows;
     }
 }
 
-void rt_state_recall_room(struct rt_gpu_exec *x)
+void rt_state_recall(struct rt_gpu_exec *x)
 {
-    for (int s = 0; x->o->room && s < x->spec->nstates; s++)
-        for (int i = 0; i < x->spec->npipelines && x->o->room[s] == 0; i++) {
-            const uint64_t *room = room_of_kernel(x, i, &x->spec->states[s]);
-            x->o->room[s] = room ? *room : 0;
+    for (int s = 0; s < x->spec->nstates; s++)
+        for (int i = 0; i < x->spec->npipelines; i++) {
+            const struct rt_kernel *k = kernel_of(x, i, &x->spec->states[s]);
+            if (k && x->o->room && x->o->room[s] == 0)
+                x->o->room[s] = *k->room;
+            if (k && x->o->seen && x->spec->ndevices == 1 && x->o->seen[s] == 0)
+                x->o->seen[s] = *k->seen;
         }
+}
+
+uint64_t rt_state_seen(const struct rt_gpu_exec *x, const struct rt_state *s)
+{
+    return x->o && x->o->seen && x->spec->ndevices == 1 ? x->o->seen[s - x->spec->states] : 0;
+}
+
+/* A bound left rows out: nobody knows how many there would be without. */
+void rt_state_remember_rows(struct rt_gpu_exec *x)
+{
+    for (int i = 0; x->o->seen && x->spec->ndevices == 1 && i < x->spec->nstates; i++) {
+        const struct rt_gpu_state *v = &x->state[i];
+        if (!v->started || !rt_state_has_cursor(v->s) || (v->s->bounded && v->bound != rt_state_no_bound(v->s)))
+            continue;
+        x->o->seen[i] = HD_MAX(x->o->seen[i], v->asked + 1);
+        for (int p = 0; p < x->spec->npipelines; p++) {
+            const struct rt_kernel *k = kernel_of(x, p, v->s);
+            if (k)
+                *k->seen = x->o->seen[i];
+        }
+    }
 }
 
 int rt_state_too_many(const struct rt_gpu_state *v, uint64_t rows, struct hd_err *err)

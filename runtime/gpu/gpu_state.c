@@ -252,6 +252,24 @@ bool rt_gpu_state_may_be_uncounted(const struct rt_gpu_exec *x, int state, uint6
     return v->before + rows <= (v->s->word ? v->mask - v->mask / 8 : v->capacity);
 }
 
+/* Any so many rows are enough of a state with a limit, which its kernel knows. */
+bool rt_gpu_state_is_guessed(const struct rt_gpu_exec *x, int state)
+{
+    enum { MARGIN = 64 }; /* so large a part more has room, too, as rt_state_room_for leaves */
+    const struct rt_gpu_state *v = &x->state[state];
+    uint64_t seen = rt_state_seen(x, v->s);
+    if (!x->guesses || !seen || v->s->bounded || v->s->single || v->s->limit >= 0 || is_asked_for(x, state))
+        return false;
+    return (v->s->kind == RT_STATE_ROWS || v->s->kind == RT_STATE_AGG_HASH) &&
+           seen + seen / MARGIN <= v->before + rt_gpu_state_room(x, state);
+}
+
+uint64_t rt_gpu_state_room(const struct rt_gpu_exec *x, int state)
+{
+    const struct rt_gpu_state *v = &x->state[state];
+    return (v->s->word ? v->mask - v->mask / 8 : v->capacity) - v->before;
+}
+
 int rt_gpu_state_uncounted(struct rt_gpu_exec *x, int state, uint64_t rows, uint64_t count_at, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
@@ -376,7 +394,6 @@ static int rt_gpu_finish_single(struct rt_gpu_exec *x HD_UNUSED, struct rt_gpu_s
     return v->nrows <= 1 ? 0 : HD_FAIL(err, EXEC, v->s->path, "a scalar subquery gave more than one row");
 }
 
-/* The rows that offset and limit leave: how many, from which on. */
 int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct hd_err *err)
 {
     struct rt_gpu_state *v = &x->state[state];
@@ -384,19 +401,19 @@ int rt_gpu_state_bound(struct rt_gpu_exec *x, int state, uint64_t most, struct h
     size_t stride = (size_t)v->s->stride;
     if (!wanted || n < wanted)
         return 0;
-    unsigned char *rows = hd_try_malloc(n * stride);
-    int64_t *words = hd_try_malloc(n * sizeof *words);
-    int rc = rows && words ? ops_of(x)->download(x->d, rows, v->rows_at.address, n * stride, err)
-                           : HD_FAIL(err, RESOURCE, NULL, "out of memory for the first rows of a sort");
-    for (uint64_t i = 0; i < n && rc == 0; i++)
+    unsigned char *rows;
+    size_t words_at = hd_align_up(n * stride, sizeof(int64_t));
+    HD_TRY(rt_gpu_staging(x->g, words_at + n * sizeof(int64_t), &rows, err));
+    int64_t *words = (int64_t *)(void *)(rows + words_at);
+    HD_TRY(ops_of(x)->download_async(x->d, RT_STREAM_COMPUTE, rows, v->rows_at.address, n * stride, err));
+    HD_TRY(ops_of(x)->stream_sync(x->d, RT_STREAM_COMPUTE, err));
+    for (uint64_t i = 0; i < n; i++)
         words[i] = rt_sort_word(v->s, rows + i * stride);
-    if (rc == 0)
-        v->bound = rt_select_word(words, n, v->s->sort[0].desc ? n - wanted : wanted - 1);
-    free(words);
-    free(rows);
-    return rc;
+    v->bound = rt_select_word(words, n, v->s->sort[0].desc ? n - wanted : wanted - 1);
+    return 0;
 }
 
+/* The rows that offset and limit leave: how many, from which on. */
 static uint64_t left_rows(const struct rt_gpu_state *v, uint64_t *offset)
 {
     uint64_t skip = (uint64_t)HD_MAX(v->s->offset, (int64_t)0);

@@ -11,9 +11,7 @@
 enum {
     RT_FINISH_THREADS = HDD_FINISH_THREADS,
     RT_INDEX_NEAR_MAX =
-        1 << 20, /* fewer rows are counted by their index in the order in which they come (gpu_group.c) */
-    RT_ORDER_AT_ONCE = 256 /* so few rows are ordered by their keys as they are: ties compare rows,
-                                which takes long where many have a common beginning */
+        1 << 20 /* fewer rows are counted by their index in the order in which they come (gpu_group.c) */
 };
 
 /* ---- gpu_finish.c ---- */
@@ -48,7 +46,8 @@ int rt_keys_make(struct rt_gpu_exec *x, const struct rt_state *s, const struct h
                  struct rt_piece *more, struct hd_err *err);
 struct hdd_key rt_key_of_field(const struct rt_field *f);
 
-/* gpu_fixed.c: one device makes the result, by what few rows can be finished with, and about so few are expected. */
+/* gpu_fixed.c: one device makes the result, by what few rows can be finished with; and about so few are expected. */
+bool rt_result_can_be_few(const struct rt_spec *spec);
 bool rt_result_may_be_few(const struct rt_spec *spec);
 /* gpu_fixed.c: so many counters of 32 bits stay in the cache of the device. */
 uint64_t rt_index_counters(const struct rt_device_info *info);
@@ -176,7 +175,11 @@ int rt_state_alloc_estimated(struct rt_gpu_exec *x, struct rt_gpu_state *v, stru
 uint64_t rt_state_room_for(const struct rt_state *s, uint64_t rows);
 void rt_state_remember_room(struct rt_gpu_exec *x, const struct rt_state *s, uint64_t rows);
 /* What other programs with the same kernels left, where this one has none. */
-void rt_state_recall_room(struct rt_gpu_exec *x);
+void rt_state_recall(struct rt_gpu_exec *x);
+/* At the end: how many rows there were. */
+void rt_state_remember_rows(struct rt_gpu_exec *x);
+/* Rows that executions before brought, and one; 0: nobody knows, or they are on several devices. */
+uint64_t rt_state_seen(const struct rt_gpu_exec *x, const struct rt_state *s);
 /* Rows from..capacity of an aggregate become what they are before anything is added. */
 int rt_state_clear_groups(struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t from, struct hd_err *err);
 /* Memory for v->capacity such rows. */

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/io/arrow_kept.h"
 
 enum { MAX_BUFFERS = 3, FORMAT_SIZE = 16 };
 
 /* A column of a batch: one allocation holds this struct and, behind it, its buffers. */
 struct out_array {
     struct ArrowArray a;
+    size_t size; /* of the allocation */
     const void *buffers[MAX_BUFFERS];
 };
 
@@ -77,10 +79,16 @@ int rt_arrow_out_new(int ncols, const struct rt_out_column *cols, struct rt_arro
     return HD_FAIL(err, RESOURCE, NULL, "out of memory for a result");
 }
 
+static void free_array(struct out_array *a)
+{
+    if (a)
+        rt_kept_free(a, a->size);
+}
+
 static void free_batch(struct batch *b, int ncols)
 {
     for (int c = 0; c < ncols; c++)
-        free(b->cols[c]);
+        free_array(b->cols[c]);
     free(b);
 }
 
@@ -133,11 +141,13 @@ static struct out_array *new_array(struct rt_arrow_out *o, struct hd_type t, int
     size_t head = hd_align_up(sizeof(struct out_array), 64), rows = (size_t)n;
     size_t bitmap = s.nulls ? hd_align_up((rows + 7) / 8, 64) : 0, data = hd_align_up(values_size(t, rows), 64);
     size_t size = head + bitmap + data + (text ? (size_t)s.text : 0) + 64;
-    struct out_array *a = NULL;
-    if (hd_fault(HD_FAULT_ALLOC) || posix_memalign((void **)&a, 64, size) != 0)
+    size_t room = size;
+    struct out_array *a = rt_kept_alloc(&room);
+    if (!a)
         return NULL;
     o->bytes += size;
     memset(a, 0, head + bitmap + (t.kind == HD_BOOL ? data : 0));
+    a->size = room;
     char *p = (char *)a + head;
     *to = (struct rt_out_buffers){.values = p + bitmap,
                                   .valid = s.nulls ? (uint8_t *)p : NULL,
@@ -240,7 +250,7 @@ struct batch_block {
 /* The struct lies at the start of the allocation, but a consumer may have moved it. */
 static void release_column(struct ArrowArray *a)
 {
-    free(a->private_data);
+    free_array(a->private_data);
     a->release = NULL;
 }
 

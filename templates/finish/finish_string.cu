@@ -48,24 +48,16 @@ HDD_KERNEL(hdd_string_rows)(HDD_PARAMETER(hdd_string_args, p))
         hdd_string_row(p, i, hdd_at<const u64>(p.offsets)[i]);
 }
 
-// Few rows: one block does it all, and says at `offsets` how many bytes the strings have. Where
-// they are more than there is room for, nothing is copied.
-HDD_KERNEL(hdd_string_few)(HDD_PARAMETER(hdd_string_args, p))
+// Not so many rows: one launch does it all, and says at `offsets`, 0 before, how many bytes the strings have, which lie in any
+// order. Where they are more than there is room for, rows are missing.
+HDD_KERNEL(hdd_string_some)(HDD_PARAMETER(hdd_string_args, p))
 {
-    HDD_SHARED(hdd_block_prefix, shared);
-    u64 base = 0;
-    bool fits = true;
-    for (u64 from = 0; from < p.n; from += HDD_BLOCK) {
+    HDD_SHARED(hdd_block_places, shared);
+    for (u64 from = (u64)hdd_block() * HDD_BLOCK; from < p.n; from += hdd_grid_step(p.blocks)) {
         const u64 i = from + hdd_thread();
-        const u8 *const row = hdd_at<const u8>(p.rows + i * p.keys.stride);
-        u32 total;
-        const u32 mine = i < p.n ? hdd_string_bytes(p, row) : 0;
-        const u64 at = base + hdd_block_prefix_sum(shared, mine, total);
-        base += total;
-        fits = fits && base <= p.room;
-        if (i < p.n && fits)
+        const u32 mine = i < p.n ? hdd_string_bytes(p, hdd_at<const u8>(p.rows + i * p.keys.stride)) : 0;
+        const u64 at = hdd_reserve_block_places(shared, hdd_at<u64>(p.offsets), mine);
+        if (i < p.n && (mine == 0 || at + mine <= p.room))
             hdd_string_row(p, i, at);
     }
-    if (hdd_thread() == 0)
-        *hdd_at<u64>(p.offsets) = base;
 }

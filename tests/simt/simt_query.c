@@ -16,18 +16,20 @@ static const char usage[] =
     "                  [--balance MODE]\n"
     "                  [--fws-threshold N] [--scan-warps N] [--multiprocessors N] [--gpu-warps N] [--gpu-block N]\n"
     "                  [--first-rows N] [--min-donations N] [--dump] [--profile] [--stats]\n"
-    "                  [--in-order] [--frame-weight N] [--pooled] [--first-tier]\n"
+    "                  [--in-order] [--frame-weight N] [--pooled] [--first-tier] [--seen N]\n"
     "--scan-warps: so many warps take work from the source, the others live on donations\n"
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
+    "--seen: as if executions before the first one had brought so many rows to every state\n"
     "--frame-weight: pipelines of more are framed, with 1 all\n"
-    "--pooled: memory is that of a pool, as outside of tests\n"
+    "--pooled: as outside of tests, memory is that of a pool, and room that an execution had to make is there for the "
+    "next\n"
     "--first-tier: kernels are those that a GPU begins with, where the plan has such\n"
     "--in-order: every pipeline keeps the order of its source\n"
     "--min-donations: fails if less work than that moved between warps, all seeds together\n";
 
 struct options {
     const char *plan, *db, *params;
-    uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight,
+    uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight, seen,
         gpu_warps, gpu_block;
     enum rt_balance balance;
     bool dump, profile, stats, in_order, pooled, first_tier;
@@ -91,6 +93,8 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->min_donations = number(value);
     else if (strcmp(name, "--first-rows") == 0)
         o->first_rows = number(value);
+    else if (strcmp(name, "--seen") == 0)
+        o->seen = number(value);
     else if (strcmp(name, "--frame-weight") == 0)
         o->frame_weight = number(value);
     else if (strcmp(name, "--multiprocessors") == 0)
@@ -136,6 +140,7 @@ struct runner {
     struct rt_gpu *gpu;
     struct rt_gpu_code *code;
     struct rt_thread_pool *thread_pool;
+    uint64_t *seen, *room; /* rows of states, and one; NULL: none is remembered */
     uint64_t donations;
     char *first; /* result of the first seed */
 };
@@ -163,11 +168,11 @@ static void print_stats(const struct rt_exec_stats *s, uint64_t seed, struct cal
     }
     fprintf(stderr,
             "seed %llu: %llu launches, %llu of pipelines (%llu again after an overflow), "
-            "%llu donations, %.1f %% idle lanes, %llu waits, %llu clears, %llu batches\n",
+            "%llu donations, %.1f %% idle lanes, %llu waits, %llu clears, %llu batches%s\n",
             (unsigned long long)seed, (unsigned long long)calls.launches, (unsigned long long)pipelines,
             (unsigned long long)again, (unsigned long long)donations,
             visits ? (double)idle / (double)visits * 100 / 32 : 0, (unsigned long long)calls.waits,
-            (unsigned long long)calls.clears, (unsigned long long)calls.batches);
+            (unsigned long long)calls.clears, (unsigned long long)calls.batches, s->begun_anew ? ", begun anew" : "");
 }
 
 static void print_counters(const struct rt_spec *spec, const struct rt_exec_stats *s)
@@ -178,32 +183,76 @@ static void print_counters(const struct rt_spec *spec, const struct rt_exec_stat
                     (unsigned long long)s->pipelines[i].counters[k]);
 }
 
+/* Rows of a result, which outlive the pieces in which they come. */
+struct taken {
+    const struct rt_state *s;
+    struct hd_arena arena;
+    unsigned char *rows;
+    uint64_t n;
+};
+
+static void keep_strings(struct taken *t, unsigned char *row)
+{
+    for (int f = 0; f < t->s->nfields; f++) {
+        const struct rt_field *d = &t->s->fields[f];
+        struct rt_row_str text;
+        if (d->phys != RT_STR || (d->valid_offset >= 0 && !row[d->valid_offset]))
+            continue;
+        memcpy(&text, row + d->offset, sizeof text);
+        text.s = hd_dup(&t->arena, text.s, (size_t)text.n);
+        memcpy(row + d->offset, &text, sizeof text);
+    }
+}
+
+static int take(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err HD_UNUSED)
+{
+    struct taken *t = taker;
+    size_t stride = (size_t)t->s->stride, had = (size_t)t->n * stride, more = (size_t)n * stride;
+    unsigned char *all = hd_alloc(&t->arena, had + more);
+    if (had)
+        memcpy(all, t->rows, had);
+    memcpy(all + had, rows, more);
+    for (uint64_t i = 0; i < n; i++)
+        keep_strings(t, all + had + i * stride);
+    t->rows = all;
+    t->n += n;
+    return 0;
+}
+
 /* The result as text, NULL after a failure. */
 static char *execute(struct runner *r, uint64_t seed, struct hd_err *err)
 {
+    const struct rt_spec *spec = r->p->pl->spec;
+    struct taken taken = {.s = &spec->states[spec->result_state]};
     struct rt_gpu_run_options o = {.profile = r->o->profile,
+                                   .take = take,
+                                   .taker = &taken,
                                    .threads = 1,
                                    .thread_pool = r->thread_pool,
                                    .fws_threshold = (uint32_t)r->o->fws_threshold,
                                    .scan_warps = (uint32_t)r->o->scan_warps,
                                    .warps = (uint32_t)r->o->gpu_warps,
+                                   .seen = r->seen,
+                                   .room = r->room,
                                    .first_rows = r->o->first_rows};
     struct rt_exec_stats stats;
-    struct rt_gpu_rows rows;
+    uint64_t nrows;
     char *csv = NULL;
     struct calls before = calls_since(r->device, (struct calls){0});
     sim_device_seed(r->device, seed);
     rt_exec_stats_init(&stats);
-    if (rt_gpu_run(r->gpu, r->p->pl->spec, r->code, &o, &rows, &stats, err) == 0) {
-        csv = sim_result_csv(r->p->pl->spec, rows.rows, rows.n, r->p->ordered);
-        hd_arena_release(&rows.arena);
+    hd_arena_init(&taken.arena);
+    if (rt_gpu_run(r->gpu, spec, r->code, &o, &nrows, &stats, err) == 0) {
+        CHECK(nrows == taken.n, "%llu rows of %llu came", (unsigned long long)taken.n, (unsigned long long)nrows);
+        csv = sim_result_csv(spec, taken.rows, taken.n, r->p->ordered);
     }
+    hd_arena_release(&taken.arena);
     for (int i = 0; i < stats.npipelines; i++)
         r->donations += stats.pipelines[i].kernel.donations;
     if (r->o->stats)
         print_stats(&stats, seed, calls_since(r->device, before));
     if (csv && r->o->profile && !r->first)
-        print_counters(r->p->pl->spec, &stats);
+        print_counters(spec, &stats);
     rt_exec_stats_release(&stats);
     return csv;
 }
@@ -254,9 +303,20 @@ static int open_gpu(struct runner *r, struct hd_err *err)
     return rt_gpu_open(r->device, compiler, &go, &r->gpu, err);
 }
 
+static uint64_t *new_seen(uint64_t rows, int n)
+{
+    uint64_t *seen = calloc((size_t)n + 1, sizeof *seen);
+    CHECK(seen, "out of memory");
+    for (int i = 0; i < n && rows; i++)
+        seen[i] = rows + 1;
+    return seen;
+}
+
 static int run_program(struct runner *r, struct hd_err *err)
 {
     enum rt_cached how;
+    r->seen = new_seen(r->o->seen, r->p->pl->spec->nstates);
+    r->room = r->o->pooled ? new_seen(0, r->p->pl->spec->nstates) : NULL;
     HD_TRY(open_gpu(r, err));
     r->thread_pool = rt_thread_pool_new();
     int status = rt_gpu_code_get(r->gpu, r->p->pl->spec, r->p->art.units, r->thread_pool, 1, NULL, RT_CODE_RUN,
@@ -268,6 +328,8 @@ static int run_program(struct runner *r, struct hd_err *err)
     rt_gpu_close(r->gpu);
     rt_thread_pool_free(r->thread_pool);
     free(r->first);
+    free(r->seen);
+    free(r->room);
     return status;
 }
 

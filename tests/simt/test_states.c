@@ -528,35 +528,47 @@ static void test_direct(void)
 
 /* ---- texts of the result ----------------------------------------------------------------- */
 
+/* Row r of those that came is the same as row r of the table. */
+static int check_taken(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err HD_UNUSED)
+{
+    const struct table *t = taker;
+    for (uint64_t r = 0; r < n; r++)
+        for (int f = 0; f < t->s.nfields; f++) {
+            const struct rt_field *d = &t->s.fields[f];
+            const unsigned char *got = rows + r * (uint64_t)t->s.stride, *want = t->rows + r * (uint64_t)t->s.stride;
+            bool valid = d->valid_offset < 0 || want[d->valid_offset];
+            CHECK(!valid || rt_value_compare(d->phys, got + d->offset, want + d->offset) == 0, "row %llu field %d",
+                  (unsigned long long)r, f);
+        }
+    return 0;
+}
+
+static void take_result(struct table *t, int (*take)(void *, const unsigned char *, uint64_t, struct hd_err *),
+                        uint64_t n)
+{
+    const struct rt_gpu_run_options *before = t->b.x.o, o = {.take = take, .taker = t};
+    uint64_t nrows;
+    t->b.x.o = &o;
+    states_ok(rt_gpu_rows_to_taker(&t->b.x, 0, &nrows, &t->b.err), &t->b);
+    t->b.x.o = before;
+    CHECK(nrows == n, "%llu rows", (unsigned long long)nrows);
+}
+
 static void result_case(const char *shape, uint64_t n, uint64_t bytes)
 {
     struct table t;
-    unsigned char *rows;
-    uint64_t nrows;
-    struct hd_arena host;
     text_bytes = bytes;
     table_init(&t, RT_STATE_ROWS, shape);
     draw_rows(&t, n, 1000);
     append(&t, 0, n);
     finish(&t);
-    hd_arena_init(&host);
-    states_ok(rt_gpu_rows_to_host(&t.b.x, 0, &host, &rows, &nrows, &t.b.err), &t.b);
-    CHECK(nrows == n, "%llu rows", (unsigned long long)nrows);
-    for (uint64_t r = 0; r < n; r++)
-        for (int f = 0; f < t.s.nfields; f++) {
-            const struct rt_field *d = &t.s.fields[f];
-            const unsigned char *got = rows + r * (uint64_t)t.s.stride, *want = t.rows + r * (uint64_t)t.s.stride;
-            bool valid = d->valid_offset < 0 || want[d->valid_offset];
-            CHECK(!valid || rt_value_compare(d->phys, got + d->offset, want + d->offset) == 0, "row %llu field %d",
-                  (unsigned long long)r, f);
-        }
-    hd_arena_release(&host);
+    take_result(&t, check_taken, n);
     table_release(&t);
 }
 
 static void test_result(void)
 {
-    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1024, 1025};
+    static const uint64_t sizes[] = {0, 1, 31, 32, 33, 1024, 1025, RT_STRINGS_AT_ONCE, RT_STRINGS_AT_ONCE + 1};
     for (size_t i = 0; i < HD_COUNT(sizes); i++) {
         result_case("ih", sizes[i], 0);
         result_case("SiSs", sizes[i], 20);
@@ -565,13 +577,26 @@ static void test_result(void)
     result_case("S", 100, 0);
 }
 
+static const char words[] = "warp and weft";
+
+static int check_words(void *taker, const unsigned char *rows, uint64_t n, struct hd_err *err HD_UNUSED)
+{
+    const struct table *t = taker;
+    for (uint64_t r = 0; r < n; r += 2) {
+        uint64_t text[2];
+        memcpy(text, rows + r * (uint64_t)t->s.stride + (uint64_t)t->s.fields[0].offset, 16);
+        CHECK(text[1] == 4 && memcmp((void *)(uintptr_t)text[0], words + r * 5, 4) == 0 &&
+                  text[0] != (uintptr_t)words + r * 5,
+              "text %llu", (unsigned long long)r);
+    }
+    return 0;
+}
+
 /* Rows of constants, their texts on the device. */
 static void test_constants(void)
 {
-    static const char words[] = "warp and weft";
     struct table t;
-    unsigned char *rows;
-    uint64_t nrows, text[2];
+    uint64_t text[2];
     table_init(&t, RT_STATE_ROWS, "Sl");
     draw_rows(&t, 3, 10);
     for (uint64_t r = 0; r < 3; r++) {
@@ -584,14 +609,7 @@ static void test_constants(void)
     t.s.nvalues = 3;
     t.s.values = t.rows;
     finish(&t);
-    states_ok(rt_gpu_rows_to_host(&t.b.x, 0, &t.arena, &rows, &nrows, &t.b.err), &t.b);
-    CHECK(nrows == 3, "%llu rows", (unsigned long long)nrows);
-    for (uint64_t r = 0; r < 3; r += 2) {
-        memcpy(text, rows + r * (uint64_t)t.s.stride + (uint64_t)t.s.fields[0].offset, 16);
-        CHECK(text[1] == 4 && memcmp((void *)(uintptr_t)text[0], words + r * 5, 4) == 0 &&
-                  text[0] != (uintptr_t)words + r * 5,
-              "text %llu", (unsigned long long)r);
-    }
+    take_result(&t, check_words, 3);
     table_release(&t);
 }
 
