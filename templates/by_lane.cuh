@@ -40,14 +40,14 @@ template <class Pipeline, class Visit> HDD_DEVICE void hdd_each_tile(const Pipel
     const hdd_launch &launch = p.run.launch;
     const u64 rows = p.run.rows();
     const bool divided = Pipeline::levels > 1 && launch.parts != 0;
-    const u32 rank = hdd_scan::rank(p.run), batch = divided ? 1 : launch.tile_batch;
+    const u32 rank = hdd_scan::rank(p.run), batch = divided ? 1 : 1u << launch.batch_bits;
     u64 first = divided ? (u64)(p.run.warp() / launch.parts) * tile : launch.first_row + (u64)rank * batch * tile;
     HDD_NO_UNROLL
     for (bool more = rank < launch.scan_warps; more && first < rows; more = !divided) {
         if (hdd_any(p.run.aborted()))
             return;
         if (hdd_lane() == 0)
-            hdd_atomic_add(&reinterpret_cast<hdd_cursor *>(launch.cursors)[rank % launch.ncursors].taken, 1u);
+            hdd_atomic_add(&reinterpret_cast<hdd_cursor *>(launch.cursors)[rank & (launch.ncursors - 1)].taken, 1u);
         HDD_NO_UNROLL
         for (u32 k = 0; k < batch && first + (u64)k * tile < rows; k++)
             visit((u32)first + k * tile, rows);

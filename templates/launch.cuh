@@ -119,8 +119,8 @@ struct hdd_launch {
     hdd_u64 profile;     // address of struct hdd_warp_profile per warp, zeroed; 0: none
     hdd_u32 warps;       // of the whole grid
     hdd_u32 scan_warps;  // warps from this number on take no tiles: an ordered source has one
-    hdd_u32 ncursors;    // at most HDD_CURSORS
-    hdd_u32 tile_batch;  // tiles that a warp takes from a cursor at once
+    hdd_u32 ncursors;    // a power of two, at most HDD_CURSORS
+    hdd_u32 batch_bits;  // log2 of the tiles that a warp takes at once
     hdd_u32 balance;     // enum hdd_balance
     // Work-sharing over a source of few rows: so many warps have each tile, and each of them a part
     // of every range of children of its rows; 0: one has it all. 2^64 / parts, rounded down.

@@ -169,64 +169,48 @@ struct hdd_scan {
     template <class Pipeline> HDD_MEMBER bool claim_tiles(const Pipeline &p)
     {
         constexpr u32 rows = hdd_tile_size<Pipeline>::warp;
-        const hdd_run &run = p.run;
-        const hdd_launch &l = run.launch;
-        const u32 base = (u32)(l.first_row / rows), end = (u32)((run.rows() + rows - 1) / rows);
-        const u32 groups = end > base ? (end - base + l.tile_batch - 1) / l.tile_batch : 0;
-        u32 group = rank(run);
-        if (exhausted)
-            return false;
-        if (cursor == OWN) {
-            if (stops(run))
-                return false;
-            exhausted = groups <= l.scan_warps;
-            cursor = group % l.ncursors;
-            if (next_of(l, cursor, 0) >= groups)
-                cursor = ANY;
-        } else if (!take(run, groups, group)) {
-            return false;
-        }
-        tile = tile_end = end;
-        if (group < groups) {
-            tile = base + group * l.tile_batch;
-            tile_end = hdd_min(end, tile + l.tile_batch);
-        }
-        return tile < tile_end;
-    }
-
-    HDD_MEMBER bool stops(const hdd_run &run) const
-    {
-        return hdd_shuffle(hdd_lane() == 0 && run.aborted(), 0);
-    }
-
-    // A group of a cursor's; false: none of them has any, or the query stops.
-    HDD_MEMBER bool take(const hdd_run &run, u32 groups, u32 &group)
-    {
-        const hdd_launch &l = run.launch;
-        hdd_cursor *const cursors = reinterpret_cast<hdd_cursor *>(l.cursors);
-        for (;;) {
-            if (cursor == ANY) {
-                const u32 c = hdd_lane();
-                const u32 some = hdd_ballot(c < l.ncursors && next_of(l, c, hdd_load_relaxed(&cursors[c].taken)) < groups);
-                exhausted = !some;
-                if (exhausted)
-                    return false;
-                cursor = hdd_nth_bit(some, run.warp() % hdd_popc(some));
-            }
+        const hdd_launch &l = p.run.launch;
+        const u32 base = (u32)(l.first_row / rows), end = (u32)((p.run.rows() + rows - 1) / rows);
+        const u32 batch = 1u << l.batch_bits, groups = end > base ? (end - base + batch - 1) >> l.batch_bits : 0;
+        u32 group = rank(p.run);
+        HDD_NO_UNROLL
+        while (!exhausted && (cursor != ANY || choose(l, groups))) {
             u32 taken = 0;
             bool stopped = false;
             if (hdd_lane() == 0) { // one wait for both
-                taken = hdd_atomic_add(&cursors[cursor].taken, 1u);
-                stopped = run.aborted();
+                if (cursor != OWN)
+                    taken = hdd_atomic_add(&reinterpret_cast<hdd_cursor *>(l.cursors)[cursor].taken, 1u);
+                stopped = p.run.aborted();
             }
             if (hdd_shuffle(stopped, 0))
                 return false;
-            group = next_of(l, cursor, hdd_shuffle(taken, 0));
-            if (group + l.ncursors >= groups)
+            if (cursor != OWN)
+                group = next_of(l, cursor, hdd_shuffle(taken, 0));
+            else
+                cursor = group & (l.ncursors - 1);
+            exhausted = groups <= l.scan_warps;
+            if ((group < l.scan_warps ? next_of(l, cursor, 0) : group + l.ncursors) >= groups)
                 cursor = ANY;
-            if (group < groups)
+            if (group < groups) {
+                tile = base + (group << l.batch_bits);
+                tile_end = hdd_min(end, tile + batch);
                 return true;
+            }
         }
+        return false;
+    }
+
+    // A cursor that has some; false: none has. Warps begin to look at different ones.
+    HDD_MEMBER bool choose(const hdd_launch &l, u32 groups)
+    {
+        const hdd_cursor *const cursors = reinterpret_cast<const hdd_cursor *>(l.cursors);
+        const u32 c = hdd_lane(), first = hdd_block() & (l.ncursors - 1);
+        const u32 some = hdd_ballot(c < l.ncursors && next_of(l, c, hdd_load_relaxed(&cursors[c].taken)) < groups);
+        const u32 behind = some >> first;
+        exhausted = !some;
+        if (some)
+            cursor = behind ? hdd_lowest(behind) + first : hdd_lowest(some);
+        return some != 0;
     }
 
     HDD_MEMBER static u32 next_of(const hdd_launch &l, u32 cursor, u32 taken)

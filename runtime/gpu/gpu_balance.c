@@ -53,11 +53,14 @@ struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, ui
     return m;
 }
 
-uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps, uint32_t tile_rows)
+uint32_t rt_balance_batch_bits(uint64_t source_rows, uint32_t warps, uint32_t tile_rows)
 {
     enum { BATCHES_OF_A_WARP = 16, MAX_ROWS = 2048 };
     uint64_t tiles = source_rows / tile_rows / ((uint64_t)warps * BATCHES_OF_A_WARP + 1);
-    return (uint32_t)HD_MAX(1, HD_MIN(tiles, MAX_ROWS / tile_rows));
+    uint32_t bits = 0;
+    while (2ull << bits <= HD_MIN(tiles, (uint64_t)(MAX_ROWS / tile_rows)))
+        bits++;
+    return bits;
 }
 
 /* ---- figures ---------------------------------------------------------------------------- */

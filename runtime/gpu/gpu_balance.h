@@ -18,9 +18,9 @@ struct rt_balance_memory {
 struct rt_balance_memory rt_balance_layout(enum rt_balance b, uint32_t warps, uint64_t donation_bytes,
                                            uint64_t slot_bytes, uint32_t threshold, uint64_t base);
 
-/* Tiles of so many rows that a warp takes at once: few enough that warps end together, many enough that cursors are
+/* log2 of the tiles of so many rows that a warp takes at once: few enough that warps end together, many enough that cursors are
  * not what they wait for. */
-uint32_t rt_balance_tile_batch(uint64_t source_rows, uint32_t warps, uint32_t tile_rows);
+uint32_t rt_balance_batch_bits(uint64_t source_rows, uint32_t warps, uint32_t tile_rows);
 
 /* Figures of section 8.1 of the paper. IIR: idle lanes in a warp iteration / 32. ILIF: largest time that
  * a warp worked / mean. */

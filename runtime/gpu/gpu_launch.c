@@ -135,9 +135,9 @@ static uint64_t likely_rows(const struct run *r)
     return seen ? HD_MIN(seen, r->rows) : r->rows;
 }
 
-static uint32_t tile_batch(const struct run *r)
+static uint32_t batch_bits(const struct run *r)
 {
-    return rt_balance_tile_batch(likely_rows(r), r->warps, tile_rows(r->p));
+    return rt_balance_batch_bits(likely_rows(r), r->warps, tile_rows(r->p));
 }
 
 static struct hdd_launch describe(const struct run *r)
@@ -152,7 +152,7 @@ static struct hdd_launch describe(const struct run *r)
                            .scan_warps = scan_warps(r),
                            .cursors = r->cursors,
                            .ncursors = keeps_order(r) ? 1 : HDD_CURSORS,
-                           .tile_batch = tile_batch(r),
+                           .batch_bits = batch_bits(r),
                            .balance = (hdd_u32)r->balance,
                            .share = place_share(r),
                            .string_heap = r->heap.address,
@@ -278,7 +278,7 @@ static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
     HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
     for (int i = 0; i < HDD_CURSORS; i++)
         taken += cursors[i].taken;
-    *rows = taken * tile_batch(r) * tile_rows(r->p);
+    *rows = (taken << batch_bits(r)) * tile_rows(r->p);
     return 0;
 }
 

@@ -7,8 +7,7 @@
 
 void grid_options_init(struct grid_options *o)
 {
-    *o = (struct grid_options){
-        .blocks = 2, .tile_batch = 1, .cursors = HDD_CURSORS, .balance = RT_BALANCE_NIFS, .threshold = 3};
+    *o = (struct grid_options){.blocks = 2, .cursors = HDD_CURSORS, .balance = RT_BALANCE_NIFS, .threshold = 3};
 }
 
 static void *zeroed(size_t n)
@@ -54,7 +53,7 @@ static void fill_launch(const struct grid_options *o, const struct grid_code *co
     e->cursors = zeroed(sizeof *e->cursors * HDD_CURSORS);
     l->cursors = (uintptr_t)e->cursors;
     l->ncursors = o->cursors;
-    l->tile_batch = o->tile_batch;
+    l->batch_bits = o->batch_bits;
     l->balance = (hdd_u32)o->balance;
     l->scan_warps = o->scan_warps ? o->scan_warps : warps;
 }

@@ -11,8 +11,8 @@ typedef void (*grid_kernel)(const hdd_u64 *args, const struct hdd_launch *launch
 struct grid_options {
     uint32_t blocks;
     uint64_t seed;
-    uint32_t tile_batch; /* tiles a warp takes at once */
-    uint32_t cursors; /* that it takes them from, at most HDD_CURSORS */
+    uint32_t batch_bits; /* log2 of the tiles that a warp takes at once */
+    uint32_t cursors; /* that it takes them from: a power of two, at most HDD_CURSORS */
     enum rt_balance balance;
     uint32_t threshold;  /* of FWS */
     uint32_t scan_warps; /* warps from this number on take no tiles; 0: all do */

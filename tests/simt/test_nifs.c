@@ -218,8 +218,8 @@ static struct figures test_mode(struct tree *t, enum rt_balance b)
     o.balance = b;
     o.report = &r;
     for (o.seed = 0; o.seed < seeds; o.seed++) {
-        o.tile_batch = 1 + (uint32_t)o.seed % 3;
-        o.cursors = 1 + (uint32_t)o.seed % 4;
+        o.batch_bits = (uint32_t)o.seed % 3;
+        o.cursors = 1u << o.seed % 4;
         o.scan_warps = o.seed % 2;
         o.threshold = 1 + (uint32_t)(o.seed % 4) * 5;
         struct hdd_progress p = traverse(t, &o);
