@@ -111,10 +111,12 @@ static inline uint64_t rt_gpu_state_rows(const struct rt_gpu_state *v)
     return v->sparse ? v->asked : v->nrows;
 }
 
-/* What a launch leaves behind: progress, and the cursors of the heap of strings and of the sink, on lines of their own. */
+/* What a launch leaves behind: progress, and the cursors of the heap of strings and of the sink, on lines of their own; between
+ * them that of tiles, where it has no more. */
 struct rt_outcome {
     struct hdd_progress progress;
-    uint64_t apart[16], string_cursor;
+    struct hdd_cursor tiles;
+    uint64_t string_cursor;
     uint64_t more_apart[16], sink_cursor;
     uint64_t text_bytes; /* of a result of few rows: bytes of its strings */
 };
@@ -133,6 +135,7 @@ enum { RT_OUTCOMES = 32 };
 struct rt_gpu_outcomes {
     struct rt_piece
         slots; /* behind the cursors of their launches; and behind the last one that is used, a result of few rows */
+    uint32_t ncursors; /* of tiles, of each launch; in front of the slots, or one in each */
     bool overwritten; /* slots that are not used, by such a result */
     int used, settled,
         timed; /* slots of launches, in their order; of those that the host has waited for; of those whose

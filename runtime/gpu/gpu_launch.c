@@ -38,7 +38,7 @@ struct run {
     struct layout at;
     struct rt_piece zeroed;
     uint64_t outcome; /* address of the launch's struct rt_outcome */
-    uint64_t cursors; /* and of its struct hdd_cursor [HDD_CURSORS] */
+    uint64_t cursors; /* and of its cursors */
     struct rt_piece heap; /* of strings, where the kernel makes some */
 };
 
@@ -151,7 +151,7 @@ static struct hdd_launch describe(const struct run *r)
                            .warps = r->warps,
                            .scan_warps = scan_warps(r),
                            .cursors = r->cursors,
-                           .ncursors = keeps_order(r) ? 1 : HDD_CURSORS,
+                           .ncursors = keeps_order(r) ? 1 : r->x->outcomes.ncursors,
                            .batch_bits = batch_bits(r),
                            .balance = (hdd_u32)r->balance,
                            .share = place_share(r),
@@ -275,8 +275,9 @@ static int count_read(const struct run *r, uint64_t *rows, struct hd_err *err)
 {
     struct hdd_cursor cursors[HDD_CURSORS];
     uint64_t taken = scan_warps(r);
-    HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, sizeof cursors, err));
-    for (int i = 0; i < HDD_CURSORS; i++)
+    uint32_t n = r->x->outcomes.ncursors;
+    HD_TRY(r->x->d->ops->download(r->x->d, cursors, r->cursors, n * sizeof *cursors, err));
+    for (uint32_t i = 0; i < n; i++)
         taken += cursors[i].taken;
     *rows = (taken << batch_bits(r)) * tile_rows(r->p);
     return 0;

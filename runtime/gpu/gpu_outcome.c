@@ -8,13 +8,23 @@
 
 /* Between two looks whether somebody cancelled. */
 static const double POLL_MS = 2;
-enum { SLOT = (sizeof(struct rt_outcome) + 255) / 256 * 256, CURSORS_OF_ONE = HDD_CURSORS * sizeof(struct hdd_cursor) };
-/* What is cleared: cursors of all launches in front, since a result of few rows lies behind the slots that are used; and slots. */
-enum { CURSORS = RT_OUTCOMES * CURSORS_OF_ONE, CLEARED = CURSORS + RT_OUTCOMES * SLOT };
+enum { SLOT = (sizeof(struct rt_outcome) + 255) / 256 * 256, CURSORS = HDD_CURSORS * sizeof(struct hdd_cursor) };
+enum { SCARCE_SHARE = 64 }; /* of the memory is what an execution can do without */
+
+/* Cursors of all launches lie in front, since a result of few rows lies behind the slots that are used. */
+static size_t cursors_size(const struct rt_gpu_exec *x)
+{
+    return x->outcomes.ncursors > 1 ? (size_t)RT_OUTCOMES * CURSORS : 0;
+}
+
+static size_t cleared_size(const struct rt_gpu_exec *x)
+{
+    return cursors_size(x) + (size_t)RT_OUTCOMES * SLOT;
+}
 
 static uint64_t slot_at(const struct rt_gpu_exec *x, int i)
 {
-    return x->outcomes.slots.address + CURSORS + (uint64_t)i * SLOT;
+    return x->outcomes.slots.address + cursors_size(x) + (uint64_t)i * SLOT;
 }
 
 uint64_t rt_gpu_outcomes_end(const struct rt_gpu_exec *x)
@@ -28,18 +38,20 @@ unsigned char *rt_gpu_outcomes_landing(const struct rt_gpu_exec *x)
 }
 
 /* All slots, and a result of few rows. */
-enum { ROOM = CLEARED + RT_FEW_BYTES };
-
-/* Where memory is scarce, there is none for a result of few rows. */
-static bool wants_few(const struct rt_gpu_exec *x)
-{
-    enum { SHARE = 64 };
-    return x->few.on && rt_gpu_limit(x) / SHARE >= RT_FEW_BYTES;
-}
+enum { LANDING = RT_OUTCOMES * SLOT + RT_FEW_BYTES };
 
 bool rt_gpu_outcomes_have_few(const struct rt_gpu_exec *x)
 {
-    return x->outcomes.slots.n == ROOM;
+    return x->outcomes.slots.n > cleared_size(x);
+}
+
+/* Where memory is scarce, there is none for a result of few rows, nor for more than one cursor. */
+static int alloc_slots(struct rt_gpu_exec *x, struct hd_err *err)
+{
+    uint64_t share = rt_gpu_limit(x) / SCARCE_SHARE;
+    x->outcomes.ncursors = share >= (uint64_t)RT_OUTCOMES * CURSORS ? HDD_CURSORS : 1;
+    size_t few = x->few.on && share >= RT_FEW_BYTES ? RT_FEW_BYTES : 0;
+    return rt_gpu_alloc_zeroed(x, NULL, cleared_size(x) + few, &x->outcomes.slots, err);
 }
 
 /* Slots that are as they were when nothing was launched. */
@@ -50,7 +62,7 @@ static int clear_slots(struct rt_gpu_exec *x, struct hd_err *err)
     HD_TRY(rt_gpu_outcomes_times(x, err));
     o->used = o->settled = o->timed = 0;
     o->overwritten = false;
-    return x->d->ops->set(x->d, o->slots.address, 0, CLEARED, err);
+    return x->d->ops->set(x->d, o->slots.address, 0, cleared_size(x), err);
 }
 
 int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint64_t *slot, uint64_t *cursors,
@@ -58,14 +70,16 @@ int rt_gpu_outcome_take(struct rt_gpu_exec *x, const struct rt_launched *l, uint
 {
     struct rt_gpu_outcomes *o = &x->outcomes;
     if (!x->g->landing)
-        HD_TRY(x->d->ops->host_alloc(x->d, ROOM, &x->g->landing, err));
+        HD_TRY(x->d->ops->host_alloc(x->d, LANDING, &x->g->landing, err));
     if (!o->slots.address)
-        HD_TRY(rt_gpu_alloc_zeroed(x, NULL, wants_few(x) ? ROOM : CLEARED, &o->slots, err));
+        HD_TRY(alloc_slots(x, err));
     if (o->used == RT_OUTCOMES || o->overwritten)
         HD_TRY(clear_slots(x, err));
     o->launched[o->used] = *l;
-    *cursors = o->slots.address + (uint64_t)o->used * CURSORS_OF_ONE;
-    *slot = slot_at(x, o->used++);
+    *slot = slot_at(x, o->used);
+    *cursors =
+        o->ncursors > 1 ? o->slots.address + (uint64_t)o->used * CURSORS : *slot + offsetof(struct rt_outcome, tiles);
+    o->used++;
     return 0;
 }
 
