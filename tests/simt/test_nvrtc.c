@@ -19,7 +19,7 @@
 /* A few bytes are ptxas trading registers for occupancy; more is a kernel that has grown too
  * big. For sm_80 many sums of one group take more registers than for later ones, with NVRTC 13
  * more than with 12. ANY: kernels that hold every strategy. */
-enum { SPILL_MAX = 80, SPILL_MAX_80 = 200, SPILL_MAX_80_NVRTC_13 = 400, SPILL_MAX_ANY = 512 };
+enum { SPILL_MAX = 80, SPILL_MAX_80 = 240, SPILL_MAX_80_NVRTC_13 = 400, SPILL_MAX_ANY = 512 };
 
 static int spill_limit(const struct rt_nvrtc *n, int arch, int max)
 {
