@@ -8,6 +8,9 @@
 /* Lookups in a tile: as many of the scan's rows reach them, and as many of those are left at most. */
 #define LOOKUP_SHARE_MIN 0.125
 #define LOOKUP_LEFT_MAX  0.75
+/* Lists of values, which are asked for columns of codes most often, behind other filters of a GPU's tile: of fewer rows the
+ * sectors with survivors are read sooner than the whole column. */
+#define LIST_SHARE_MIN 0.03125
 
 static bool is_cheap(enum fe_cost cost)
 {
@@ -80,6 +83,8 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool look
         bool cheap = form->reads == PL_READS_EXPR && (form->tile & PL_TILE_ROWS) && expr_is_cheap(c, s->expr);
         bool filter = cheap && form->yields == PL_YIELDS_SOME, let = cheap && form->yields == PL_YIELDS_ONE;
         bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
+        few |= lookups && filter && c->exprs.v[s->expr].op == FE_IN_BITS &&
+               s->est < LIST_SHARE_MIN * (double)q->spec->table->rows;
         bool fits = (form->tile & PL_TILE_ROWS) || lookup;
         if (few || !fits || (!load && !let && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;

@@ -117,7 +117,7 @@ struct rt_outcome {
     struct hdd_progress progress;
     struct hdd_cursor tiles;
     uint64_t string_cursor;
-    uint64_t more_apart[16], sink_cursor;
+    uint64_t apart[16], sink_cursor;
     uint64_t text_bytes; /* of a result of few rows: bytes of its strings */
 };
 

@@ -39,7 +39,6 @@ SYMBOLS = {
 
 MEMBERS = {
     "apart": "keeps a word on a cache line of its own",
-    "more_apart": "the same",
     "private_driver": "of ADBC's structures, for driver managers",
     "value_length": "the same, for callers",
 }
