@@ -9,7 +9,7 @@
 // How often a warp looks (Algorithm 3) follows from how many wait: every 33 iterations while
 // nobody does, which is one load in so many.
 //
-// The scan is not shared here but through its cursor: nobody waits before that is exhausted.
+// The scan is not shared here but through its cursors: nobody waits before these have no more.
 #ifndef HDD_AWS_CUH
 #define HDD_AWS_CUH
 
