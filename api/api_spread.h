@@ -166,8 +166,10 @@ struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct 
 /* The rows of all parts that go there become that table, of which those streams are nothing then. It is read on worker
  * `table`, where rows go from GPU to GPU; else on all that the exchange says. */
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
-/* These rows become the table's: of a new version if they have another shape. Addresses are the caller's. */
-int api_spread_use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err);
+/* These rows of the fragment become the table's: of a new version if they have another shape. Addresses are the caller's. from gets
+ * the ranges of its columns. */
+int api_spread_use_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct api_spread_table *t,
+                        struct fe_table *from, struct hd_err *err);
 /* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU. */
 bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
                           const struct heddle_statement *s);

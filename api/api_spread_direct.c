@@ -110,7 +110,7 @@ static int use_columns(struct api_spread *p, struct api_spread_fragment *f, int 
     hd_arena_init(&a);
     HD_GUARDED(rc, NULL, err, describe(&a, f->name, root, t->columns, received, device, &from));
     if (rc == 0)
-        rc = api_spread_use_rows(t, &from, err);
+        rc = api_spread_use_rows(p, f, t, &from, err);
     hd_arena_release(&a);
     return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "api/api_backend.h"
 #include "api/api_spread.h"
+#include "planner/typed_range.h"
 #include "runtime/base/fault.h"
 #include "runtime/base/guard.h"
 
@@ -50,7 +51,8 @@ struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct 
 
 static bool same_facts(const struct fe_facts *a, const struct fe_facts *b)
 {
-    return a->known == b->known && a->nulls == b->nulls;
+    bool same_range = a->has_range == b->has_range && (!a->has_range || (a->min == b->min && a->max == b->max));
+    return a->known == b->known && a->nulls == b->nulls && same_range;
 }
 
 static bool same_column(const struct fe_table_column *a, const struct fe_table_column *b)
@@ -59,8 +61,8 @@ static bool same_column(const struct fe_table_column *a, const struct fe_table_c
            a->width == b->width && a->base == b->base && a->factor == b->factor && same_facts(&a->facts, &b->facts);
 }
 
-/* Plans over the one are plans over the other: beside columns and their types they are made of the number of rows, and of
- * where NULLs are. */
+/* Plans over the one are plans over the other: beside columns and their types they are made of the number of rows, of what
+ * values can be, and of where NULLs are. */
 static bool same_shape(const struct fe_table *a, const struct fe_table *b)
 {
     bool same = a->rows == b->rows && a->ncols == b->ncols && a->device == b->device;
@@ -115,8 +117,45 @@ static uint64_t bytes_of(const struct fe_table *t)
     return bytes;
 }
 
-int api_spread_use_rows(struct api_spread_table *t, const struct fe_table *from, struct hd_err *err)
+/* What values of a column of the fragment's table can be, by the facts of what the workers read whose rows it has; not known:
+ * anything of the type. */
+static struct pl_range range_of(const struct api_spread *p, const struct api_spread_fragment *f, int table,
+                                const char *column)
 {
+    struct pl_range r = {false, 0, 0};
+    for (int w = 0; w < api_spread_runs(f, p->workers); w++) {
+        if (f->exchange == API_EXCHANGE_KEEP && w != table)
+            continue; /* it may not have begun */
+        const struct heddle_statement *s = f->part[w].statement;
+        const struct fe_node *root = s->plan->root;
+        int i = api_statement_column(s, column);
+        const struct fe_expr e = {.op = FE_COL, .type = root->cols[i].type, .col = i};
+        struct pl_range mine = pl_typed_range(s->plan, root, &e), all = range_of_type(e.type);
+        if (!mine.known || !all.known || (mine.lo <= all.lo && mine.hi >= all.hi))
+            return (struct pl_range){false, 0, 0};
+        r = r.known ? (struct pl_range){true, HD_MIN(r.lo, mine.lo), HD_MAX(r.hi, mine.hi)} : mine;
+    }
+    return r;
+}
+
+static int tell_ranges(const struct api_spread *p, const struct api_spread_fragment *f, int table, struct fe_table *to)
+{
+    for (int i = 0; i < to->ncols; i++) {
+        struct pl_range r = range_of(p, f, table, to->cols[i].name);
+        struct fe_facts *facts = &to->cols[i].facts;
+        facts->known = facts->has_range = r.known;
+        facts->min = r.lo;
+        facts->max = r.hi;
+    }
+    return 0;
+}
+
+int api_spread_use_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct api_spread_table *t,
+                        struct fe_table *from, struct hd_err *err)
+{
+    int rc;
+    HD_GUARDED(rc, NULL, err, tell_ranges(p, f, (int)(t - f->table), from));
+    HD_TRY(rc);
     if (!t->table || !same_shape(t->table, from))
         HD_TRY(renew(t, from, err));
     move_rows(t->table, from);
@@ -153,7 +192,7 @@ static int fill_on_host(struct api_spread *p, struct api_spread_fragment *f, int
     int rc = rt_fragment_table_new(f->name, from, n, how.readers > 1 ? table : 0, &how, &rows, err);
     free(from);
     HD_TRY(rc);
-    if (api_spread_use_rows(t, rt_fragment_table_get(rows), err) != 0) {
+    if (api_spread_use_rows(p, f, t, rt_fragment_table_get(rows), err) != 0) {
         rt_fragment_table_free(rows);
         return -1;
     }

@@ -11,7 +11,8 @@
 //                  docs/plan.md (NaN is the largest number); they start at the far end, too
 //   i128, string   a lock per field: bit 1 of its validity byte. A holder never waits, so with
 //                  the independent thread scheduling of every supported GPU nobody waits
-//                  forever. Numbers that cannot win are turned away without the lock.
+//                  forever. Numbers that cannot win are turned away without the lock, before they
+//                  wait and while they do: blocks end side by side, and of thousands few win.
 //   any            all rows of a group have the same value: whoever writes last writes what
 //                  is there
 #ifndef HDD_ACCUMULATE_CUH
@@ -164,6 +165,20 @@ HDD_DEVICE i128 hdd_field_read(const i128 &field)
     return (i128)((u128)hi << 64 | lo);
 }
 
+// By who holds the lock; the high word last.
+HDD_DEVICE void hdd_field_write(i128 &field, i128 v)
+{
+    u64 *const words = reinterpret_cast<u64 *>(&field);
+    hdd_store_relaxed(words, (u64)v);
+    hdd_fence();
+    hdd_store_relaxed(words + 1, (u64)(v >> 64));
+}
+
+HDD_DEVICE void hdd_field_write(hdd_row_string &field, hdd_string v)
+{
+    field = v;
+}
+
 HDD_DEVICE hdd_string hdd_field_read(const hdd_row_string &field)
 {
     return hdd_row_string{hdd_load_relaxed(&field.s), hdd_load_relaxed(&field.n)};
@@ -302,13 +317,10 @@ template <class Order> struct hdd_first_in {
         hdd_mark_valid(valid);
     }
 
-    // The high word of what is there only moves towards the front.
     HDD_MEMBER void into(i128 &field, u8 *valid, i128 v) const
     {
-        const u64 *const words = reinterpret_cast<const u64 *>(&field);
-        if (hdd_field_lock(valid).valid() && Order::before((i64)hdd_load_relaxed(words + 1), (i64)(v >> 64)))
-            return;
-        locked(field, valid, v);
+        if (!loses(field, hdd_field_lock(valid), v))
+            locked(field, valid, v);
     }
 
     HDD_MEMBER void into(hdd_row_string &field, u8 *valid, hdd_string v) const
@@ -317,16 +329,34 @@ template <class Order> struct hdd_first_in {
     }
 
   private:
+    // What is there is v, or comes before it. Its high word only moves towards the front, and is written last: the low word that
+    // is read behind it is of that number or of one that comes before it.
+    HDD_MEMBER static bool loses(const i128 &field, const hdd_field_lock &lock, i128 v)
+    {
+        if (!lock.valid())
+            return false;
+        const u64 *const words = reinterpret_cast<const u64 *>(&field);
+        const u64 hi = hdd_load_acquire(words + 1), lo = hdd_load_relaxed(words);
+        const i64 mine = (i64)(v >> 64);
+        return (i64)hi == mine ? !Order::before((u64)v, lo) : Order::before((i64)hi, mine);
+    }
+
+    // Two words that are read one by one: only who holds the lock can tell.
+    HDD_MEMBER static bool loses(const hdd_row_string &, const hdd_field_lock &, hdd_string)
+    {
+        return false;
+    }
+
     template <class F, class T> HDD_MEMBER void locked(F &field, u8 *valid, T v) const
     {
         const hdd_field_lock lock(valid);
         while (!lock.try_lock()) {
-            if (run.aborted())
+            if (run.aborted() || loses(field, lock, v))
                 return;
             hdd_back_off();
         }
         if (!lock.valid() || Order::before(v, hdd_field_read(field)))
-            field = v;
+            hdd_field_write(field, v);
         lock.unlock();
     }
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api_spread.h"
 #include "runtime/base/fault.h"
 #include "tests/simt/session.h"
 
@@ -153,9 +154,32 @@ static void a_lost_device_begins_anew(void)
     end();
 }
 
+/* The final step of the groups reads keys and sums of which it knows what they can be: an array of groups, sums of 64 bits. */
+static void ranges_of_exchanged_rows(void)
+{
+    static const char groups[] =
+        "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[\"l_suppkey\"],\"input\":{\"op\":\"aggregate\","
+        "\"keys\":[\"l_suppkey\"],\"aggs\":[{\"fn\":\"sum\",\"arg\":\"l_extendedprice\",\"as\":\"s\"}],"
+        "\"input\":{\"op\":\"scan\",\"table\":\"lineitem\"}}}}";
+    setenv("HEDDLE_SPREAD", "always", 1);
+    begin("0,1");
+    heddle_statement *s = prepare(groups, false);
+    EXPECT((int32_t)count(s) == 1 && s->spread && s->spread->nfragments == 2);
+    const struct fe_table *t = s->spread->fragments[0].table[0].table;
+    const struct fe_facts *key = &t->cols[0].facts, *sum = &t->cols[1].facts;
+    EXPECT(t->ncols == 2 && key->known && key->has_range && key->min == 1 && key->max == 100);
+    EXPECT(sum->known && sum->has_range && sum->min == 0 && sum->max > 0 && sum->max <= INT64_MAX);
+    unsigned version = s->spread->fragments[0].table[0].version;
+    EXPECT((int32_t)count(s) == 1 && s->spread->fragments[0].table[0].version == version);
+    heddle_statement_free(s);
+    end();
+    unsetenv("HEDDLE_SPREAD");
+}
+
 static const struct session_case cases[] = {
-    CASE(slower_on_two_goes_back),   CASE(what_gains_stays), CASE(what_cannot_gain_is_not_tried), CASE(other_calls),
-    CASE(a_lost_device_begins_anew),
+    CASE(slower_on_two_goes_back),       CASE(what_gains_stays),
+    CASE(what_cannot_gain_is_not_tried), CASE(other_calls),
+    CASE(a_lost_device_begins_anew),     CASE(ranges_of_exchanged_rows),
 };
 
 int main(int argc, char **argv)
