@@ -151,6 +151,7 @@ static int load_lookup(struct ctx *c, struct open_pipeline *p, struct handle *h)
     int slot = pb_slot(c, p, hd_asprintf(c->a, "%s row", h->table->name), RT_I32, false);
     HD_TRY(h_probe_key(c, p, h->table, h->keyidx, key, ""));
     p->steps.v[p->steps.n - 1].slot = slot;
+    p->steps.v[p->steps.n - 1].sure = true;
     h->slot = slot;
     return 0;
 }

@@ -192,12 +192,29 @@ static bool left_is_plain(const struct pl_join *j)
     return !j->tbuild->u.scan.filter && j->nrest + j->nbuild == 0 && j->nkeys == 1;
 }
 
+/* Rows by number are as good as the array of all of them that a build would make: that has row ids where a column is text, and
+ * else one column, if no more are read. */
+static bool is_an_array(const struct ctx *c, const struct pl_join *j, int index)
+{
+    const struct fe_table *t = node_table(j->tbuild);
+    int columns = 0;
+    bool text = false;
+    for (int i = 0; i < j->tbuild->ncols; i++) {
+        bool needed = c->need[j->tbuild->id][i] && j->tbuild->u.scan.columns[i] != t->keyidx[index].column;
+        columns += needed;
+        text |= needed && hd_type_is_text(j->tbuild->cols[i].type);
+    }
+    return t->keyidx[index].kind == FE_INDEX_POSITIONAL && !j->tbuild->u.scan.filter && (text || columns <= 1);
+}
+
 /* Keys that come in the order of a table which is sorted by them are found near each other. */
 static double cost_key(const struct ctx *c, const struct sides *s, int index, int key)
 {
     const struct fe_table *t = node_table(s->j.tbuild);
     double probe = est_rows(c, s->j.tprobe);
     bool near = pl_column_is_sorted(t, t->keyidx[index].column) && pl_node_in_order(s->rows, s->j.pkeys[key]);
+    if (is_an_array(c, &s->j, index))
+        return pl_cost_build(pl_rates(false), 0, 0, probe);
     return near ? pl_cost_build(pl_rates(false), 0, 0, probe)
                 : pl_cost_key_index(pl_rates(false), (double)t->rows, probe);
 }

@@ -132,6 +132,7 @@ struct pl_step {
     int parent_slot; /* FOLD: the parent's row, which row_slot has where it is not long; -1: it may be -1 */
     int row_slot; /* LOAD_*, EXPAND_FK, FOLD, FOLD_PIECE, PROBE_CHILD, MARK, TEST, PRESENT: the row or index to look at */
     bool row_nullable; /* row_slot may be -1 */
+    bool sure; /* PROBE_KEY: facts say that each row finds one */
     bool negate;
     bool behind; /* SEARCH: rows with that very word stand in front, too */
     const struct fe_table *table;

@@ -180,7 +180,7 @@ static bool goes_on(const struct pl_step *s, bool once)
     switch (pl_step_form(s->kind)->yields) {
     case PL_YIELDS_ONE:
     case PL_YIELDS_MARKED: return true;
-    case PL_YIELDS_PROBED: return s->probe == PL_LEFT || s->probe == PL_MARK;
+    case PL_YIELDS_PROBED: return s->probe == PL_LEFT || s->probe == PL_MARK || s->sure;
     case PL_YIELDS_SOME: return false;
     case PL_YIELDS_MANY: return !once && s->probe == PL_LEFT;
     }

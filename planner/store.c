@@ -133,7 +133,7 @@ static bool gives_every_row(const struct open_pipeline *p)
         case PL_YIELDS_ONE:
         case PL_YIELDS_MARKED: break;
         case PL_YIELDS_PROBED:
-            if (s->probe != PL_LEFT && s->probe != PL_MARK)
+            if (s->probe != PL_LEFT && s->probe != PL_MARK && !s->sure)
                 return false;
             break;
         case PL_YIELDS_SOME:

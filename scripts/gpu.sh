@@ -75,15 +75,15 @@ need_binary() {
     export HEDDLE_BINARY=$heddle GPU_SCRATCH=$data
 }
 
-# database SUITE SF: its path. Generated under another name first, by one of those that want it; what no query
-# reads is left out.
+# database SUITE SF [all]: its path. Generated under another name first, by one of those that want it; columns that no query
+# of the suite reads are left out, unless all are wanted.
 database() {
-    local db=$data/$1-sf$2
+    local db=$data/$1-sf$2${3:+-$3}
     (
         flock 9
         if [ ! -e "$db/catalog.json" ]; then
             rm -rf "$db.part"
-            "$heddle" gen "$1" --sf "$2" --columns used --out "$db.part" >&2
+            "$heddle" gen "$1" --sf "$2" --columns "${3:-used}" --out "$db.part" >&2
             mv "$db.part" "$db"
         fi
     ) 9>"$db.lock"
@@ -275,7 +275,7 @@ stage_stream() {
 }
 
 stage_passes() {
-    step "passes-sf10" python3 tests/gpu/passes.py --heddle "$heddle" --db "$(database tpch 10)" --memory 512M \
+    step "passes-sf10" python3 tests/gpu/passes.py --heddle "$heddle" --db "$(database tpch 10 all)" --memory 512M \
         tests/gpu/passes/*.json tpch/plans/q*.json
 }
 
@@ -345,9 +345,7 @@ stage_joins() {
 }
 
 stage_operators() {
-    local db=$data/tpch-sf10-all # with the columns that no query of the suite reads
-    [ -e "$db/catalog.json" ] || "$heddle" gen tpch --sf 10 --out "$db" >&2
-    step operators-sf10 python3 tests/gpu/operators.py --heddle "$heddle" --db "$db" \
+    step operators-sf10 python3 tests/gpu/operators.py --heddle "$heddle" --db "$(database tpch 10 all)" \
         --out "$report/operators.json"
     step first-rows python3 tests/e2e/first_rows.py --heddle "$heddle" --backend cuda --threads 1 --plans 10
     step moments python3 tests/e2e/moments.py --heddle "$heddle" --backend cuda --plans 20

@@ -1,6 +1,7 @@
 /* Which fixed kernels a program needs: known from its states before it runs, so that they are
  * compiled beside the pipelines and not when their turn comes. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/fault.h"
@@ -87,9 +88,9 @@ bool rt_result_may_be_few(const struct rt_spec *spec)
 }
 
 struct needs {
-    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, number_keys, word_keys,
-        select, string, running, search, frames, frames_of, frames_ranked, frames_distinct, frames_mode, top, text,
-        frame_text;
+    bool land, few, merge, fill, compact, partition, index, prefix_sum, hash, window, sort, number_masks, word_masks,
+        number_keys, word_keys, select, string, running, search, frames, frames_of, frames_ranked, frames_distinct,
+        frames_mode, top, text, frame_text;
     bool radix, radix_keys, radix_rows, rows_move, rows[HDD_ROW_WORDS]; /* [words of a row - 1] */
 };
 
@@ -100,9 +101,9 @@ struct needs {
     X(n.radix, "finish_radix", 66) \
     X(n.select, "finish_select", 37) \
     X(n.sort, "finish_sort", 65) \
-    X(n.number_keys, "finish_masks_number", 50) \
+    X(n.number_masks, "finish_masks_number", 50) \
     X(n.number_keys, "finish_pack_number", 42) \
-    X(n.word_keys, "finish_masks_word", 65) \
+    X(n.word_masks, "finish_masks_word", 65) \
     X(n.word_keys, "finish_pack_word", 60) \
     X(n.hash, "finish_hash_group", 72) \
     X(n.hash, "finish_hash", 68) \
@@ -191,6 +192,20 @@ bool rt_keys_are_numbers(const struct rt_state *s)
     return true;
 }
 
+uint64_t rt_order_compared(const struct rt_state *s)
+{
+    const uint64_t COMPARED = getenv("HX_COMPARED") ? strtoull(getenv("HX_COMPARED"), 0, 10) : 2048;
+    enum { COMPARED_TEXT = 256 }; /* ties take long where many strings have a common beginning */
+    return s->fields[s->sort[0].field].phys == RT_STR ? COMPARED_TEXT : COMPARED;
+}
+
+/* So few rows are wanted, and the first key is a number, that it selects those which may be among the first ones. */
+static bool goes_by_first(const struct rt_state *s)
+{
+    enum rt_phys first = s->fields[s->sort[0].field].phys;
+    return first != RT_STR && first != RT_I128 && rt_state_wanted_rows(s) <= rt_order_compared(s) / RT_ORDER_SELECTED;
+}
+
 /* Keys of more than a word, which narrow rows seldom have, are sorted with row numbers. */
 static void add_many(struct needs *n, const struct rt_state *s, double rows)
 {
@@ -206,11 +221,13 @@ static void add_many(struct needs *n, const struct rt_state *s, double rows)
 static void add_sort(struct needs *n, const struct rt_state *s, double rows)
 {
     bool many = rows > HDD_RANK_MAX && rt_state_wanted_rows(s) > HDD_RANK_MAX / 8; /* as gpu_order.c has it */
-    bool numbers = rt_keys_are_numbers(s);
-    n->number_keys |= numbers;
-    n->word_keys |= !numbers;
+    bool numbers = rt_keys_are_numbers(s), first = goes_by_first(s);
+    n->number_masks |= numbers && !first;
+    n->word_masks |= !numbers && !first;
+    n->number_keys |= numbers || first;
+    n->word_keys |= !numbers && !first;
     n->sort = true; /* estimates of groups are wrong by any factor: TPC-H Q2, Q13, Q20, Q21 */
-    n->select |= rows > HDD_RANK_MAX && s->limit >= 0;
+    n->select |= first || (rows > HDD_RANK_MAX && s->limit >= 0);
     if (many)
         add_many(n, s, rows);
 }

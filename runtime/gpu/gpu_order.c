@@ -21,6 +21,7 @@ struct ordering {
     struct hdd_extract_args *packed; /* the first one has the most significant bits */
     int npacked;
     bool narrow, nullable; /* rt_rows_are_keys */
+    bool numbers; /* keys that are packed: none is a string, or of 128 bits */
     bool first_only; /* few rows are wanted: they are selected, whatever the rows are like */
     uint64_t first[HDD_ROW_WORDS]; /* the words of the first narrow row */
 };
@@ -49,12 +50,6 @@ static uint64_t all_bits(const struct ordering *o)
     for (int i = 0; i < o->s->nsort; i++)
         bits += key_bits(&o->key[i]);
     return bits;
-}
-
-uint64_t rt_order_compared(const struct rt_state *s)
-{
-    enum { COMPARED = 2048, COMPARED_TEXT = 256 }; /* ties take long where many strings have a common beginning */
-    return s->fields[s->sort[0].field].phys == RT_STR ? COMPARED_TEXT : COMPARED;
 }
 
 /* words: the first packed keys, or 0. exact: the words are all there is to compare. With neither list nor words rows are
@@ -283,7 +278,7 @@ static struct hdd_extract_args *extract_args(struct ordering *o, int k, uint64_t
 static int extract(struct ordering *o, int k, uint64_t list, uint64_t n, uint64_t to, struct hd_err *err)
 {
     const struct hdd_extract_args *p = extract_args(o, k, list, n, to);
-    const char *module = rt_keys_are_numbers(o->s) ? "finish_pack_number" : "finish_pack_word";
+    const char *module = o->numbers ? "finish_pack_number" : "finish_pack_word";
     return rt_finish_launch(o->x, module, "hdd_sort_extract", p->blocks, p, err);
 }
 
@@ -349,6 +344,29 @@ static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
     return rc;
 }
 
+/* The first key alone, which is a number, tells most often which rows may be among the first ones, and what they are like need not be
+ * known: rows with equal ones are compared. *done: it told. */
+static int order_by_first(struct ordering *o, bool *done, struct hd_err *err)
+{
+    enum { COMPARED = 2048 };
+    uint64_t found;
+    int bits = (int)HD_MIN(key_bits(&o->key[0]), (uint64_t)WORD_BITS);
+    o->masks = hd_zalloc(o->x->arena, 2 * sizeof(uint64_t));
+    o->nwords = 1;
+    o->masks[0] = ~UINT64_C(0) << (WORD_BITS - bits);
+    o->numbers = true;
+    pack(o);
+    HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));
+    HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));
+    HD_TRY(select_rows(o, &found, err));
+    *done = found <= COMPARED;
+    if (*done)
+        return order_few(o, o->few.address, found, o->words.address, false, err);
+    rt_gpu_release(o->x, &o->few);
+    rt_gpu_release(o->x, &o->words);
+    return 0;
+}
+
 static int copy_equal(struct ordering *o, struct hd_err *err)
 {
     uint64_t stride = (uint64_t)o->s->stride;
@@ -386,8 +404,13 @@ static int order_many(struct ordering *o, struct hd_err *err)
 {
     uint64_t wanted = o->offset + o->count, found = o->n;
     bool done = false;
-    o->first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / 8;
+    o->first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / RT_ORDER_SELECTED;
     const uint64_t sample = o->x->first_rows ? o->x->first_rows : SAMPLE;
+    if (o->first_only && is_number(&o->key[0]))
+        HD_TRY(order_by_first(o, &done, err));
+    if (done)
+        return 0;
+    o->numbers = rt_keys_are_numbers(o->s);
     HD_TRY(find_lengths(o, err));
     if (o->narrow && !o->nullable && !o->first_only && o->n / 2 >= sample)
         HD_TRY(order_sampled(o, sample, &done, err));

@@ -5,6 +5,9 @@
 
 #include "runtime/gpu/gpu_state.h"
 
+/* Where so few rows are wanted, one of so many at most, they are selected. */
+enum { RT_ORDER_SELECTED = 8 };
+
 /* gpu_fixed.c. Rows hold nothing but sort keys from which they can be made again: no float64 (-0, NaN), no string. nullable: some may
  * be NULL. */
 bool rt_rows_are_keys(const struct rt_state *s, bool *nullable);
@@ -25,7 +28,7 @@ int rt_narrow_sort(struct rt_gpu_exec *x, struct rt_gpu_state *v, uint64_t n, ui
                    const uint64_t first[HDD_ROW_WORDS], struct hdd_extract_args *e, bool nullable, bool *missed,
                    struct hd_err *err);
 
-/* So few rows are put in order by comparing all pairs of them as they are. The state has sort keys. */
+/* gpu_fixed.c. So few rows are put in order by comparing all pairs of them as they are. The state has sort keys. */
 uint64_t rt_order_compared(const struct rt_state *s);
 /* Whether the rows, which come by the first keys of the order, come by all of them. */
 int rt_gpu_in_order(struct rt_gpu_exec *x, const struct rt_gpu_state *v, bool *there, struct hd_err *err);

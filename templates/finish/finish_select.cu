@@ -2,33 +2,42 @@
 // the most significant digit on; the few rows that remain are left to hdd_sort_rank.
 #include "hd/finish_digits.cuh"
 
-// The bin with the k-th smallest key becomes the next digit of the prefix. One thread, after
-// all blocks have counted.
-HDD_DEVICE void hdd_select_digit(const hdd_select_args &p, hdd_select_state &s)
+struct hdd_select_shared {
+    u32 count[HDD_RADIX];
+    hdd_block_prefix sums;
+    bool last; // of the blocks to end
+};
+
+// The bin with the k-th smallest key, of which the bins before have `before`, becomes the next digit of the prefix.
+HDD_DEVICE void hdd_select_bin(const hdd_select_args &p, hdd_select_state &s, u32 digit, u32 before, u32 n)
 {
-    u64 before = 0;
-    u32 d = 0;
-    HDD_NO_UNROLL
-    for (; d + 1 < HDD_RADIX; d++) {
-        const u32 n = hdd_load_relaxed(&s.counts[d]);
-        if (before + n >= s.wanted)
-            break;
-        before += n;
-    }
-    const u32 n = hdd_load_relaxed(&s.counts[d]);
     s.wanted -= before;
-    s.prefix |= (u64)d << p.shift;
+    s.prefix |= (u64)digit << p.shift;
     s.known |= (u64)(HDD_RADIX - 1) << p.shift;
     s.done = n <= p.enough || p.shift == 0;
-    HDD_NO_UNROLL
-    for (u32 k = 0; k < HDD_RADIX; k++)
-        s.counts[k] = 0;
     s.arrived = 0;
 }
 
-struct hdd_select_shared {
-    u32 count[HDD_RADIX];
-};
+// Whole block, after all have counted: one thread has the bin. Counts are zero for the next digit.
+HDD_DEVICE void hdd_select_digit(const hdd_select_args &p, hdd_select_state &s, hdd_block_prefix &sums)
+{
+    const u64 wanted = s.wanted;
+    const u32 first = hdd_thread() * HDD_DIGITS;
+    u32 n[HDD_DIGITS] = {}, mine = 0, total;
+    HDD_UNROLL
+    for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
+        n[j] = hdd_load_relaxed(&s.counts[first + j]);
+        s.counts[first + j] = 0;
+        mine += n[j];
+    }
+    u32 before = hdd_block_prefix_sum(sums, mine, total); // all have seen what is wanted
+    HDD_UNROLL
+    for (u32 j = 0; j < HDD_DIGITS && hdd_has_digits(); j++) {
+        if (before < wanted && wanted <= (u64)before + n[j])
+            hdd_select_bin(p, s, first + j, before, n[j]);
+        before += n[j];
+    }
+}
 
 HDD_KERNEL(hdd_select_count)(HDD_PARAMETER(hdd_select_args, p))
 {
@@ -53,10 +62,13 @@ HDD_KERNEL(hdd_select_count)(HDD_PARAMETER(hdd_select_args, p))
     }
     hdd_fence();
     hdd_block_sync();
-    if (hdd_thread() == 0 && hdd_atomic_add(&s.arrived, 1u) == p.blocks - 1) {
-        hdd_fence();
-        hdd_select_digit(p, s);
-    }
+    if (hdd_thread() == 0)
+        shared.last = hdd_atomic_add(&s.arrived, 1u) == p.blocks - 1;
+    hdd_block_sync();
+    if (!shared.last)
+        return;
+    hdd_fence();
+    hdd_select_digit(p, s, shared.sums);
 }
 
 HDD_KERNEL(hdd_select_collect)(HDD_PARAMETER(hdd_select_args, p))

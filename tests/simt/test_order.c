@@ -101,6 +101,14 @@ static void test_order_many(void)
         order_case(shapes[k], 10000, 2, 20, 5); /* ties beyond what selection may leave */
         order_case(shapes[k], 10000, 50, 9000, 900);
     }
+    static const char *const first[] = {"Ls", "d", "Bs",
+                                        "iS"}; /* numbers that tell by themselves which rows can be first */
+    for (size_t k = 0; k < HD_COUNT(first); k++) {
+        order_case(first[k], 4500, 1000000, 20, 5);
+        order_case(first[k], 10000, 300, 20, 5); /* with ties */
+        order_case(first[k], 9000, 1000000, 256, 0);
+        order_case(first[k], 2100, 1, 3, 2);
+    }
     order_case("i", 8193, 1, -1, 3);
     order_case("bidhlsBIDHLSbidhls", 8193, 3, -1, 0); /* more keys than kernels take inline */
     text_bytes = 200;
