@@ -625,8 +625,10 @@ static bool are_beyond(const struct rt_pipeline *p, const struct rt_gpu_state *v
 static bool are_few(const struct rt_gpu_exec *x, const struct rt_gpu_state *v, uint64_t visited, uint64_t rows,
                     bool front)
 {
-    const uint64_t FEW = getenv("HX_FEW") ? strtoull(getenv("HX_FEW"), 0, 10) : 1 << 11;
-    enum { /* are in order by one launch (gpu_order.c) */ MORE = 4 /* may have been bad luck */ };
+    enum {
+        FEW = 1 << 14, /* the first of so many are found in less time than a wait takes (gpu_order.c) */
+        MORE = 4 /* may have been bad luck */
+    };
     uint64_t seen = rt_state_seen(x, v->s);
     if (visited == 0 || front)
         return seen && seen <= FEW && !front;

@@ -52,8 +52,10 @@ static uint64_t all_bits(const struct ordering *o)
     return bits;
 }
 
-/* words: the first packed keys, or 0. exact: the words are all there is to compare. With neither list nor words rows are
- * compared as they are. */
+/* So many rows are worth a block each. */
+enum { PAIRS = 2048 };
+
+/* words: the first packed keys, or 0: then rows are compared as they are. exact: the words are all there is to compare. */
 static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t words, bool exact, struct hd_err *err)
 {
     struct hdd_rank_args p = {.keys = o->keys,
@@ -65,7 +67,7 @@ static int order_few(struct ordering *o, uint64_t list, uint64_t n, uint64_t wor
                               .count = o->count,
                               .n = (hdd_u32)n,
                               .exact = exact};
-    if (!list && !words) {
+    if (!words || (n <= PAIRS && !exact)) {
         p.blocks = (hdd_u32)n;
         return rt_finish_launch(o->x, "finish_sort", "hdd_sort_pairs", p.blocks, &p, err);
     }
@@ -348,7 +350,6 @@ static int select_rows(struct ordering *o, uint64_t *found, struct hd_err *err)
  * known: rows with equal ones are compared. *done: it told. */
 static int order_by_first(struct ordering *o, bool *done, struct hd_err *err)
 {
-    enum { COMPARED = 2048 };
     uint64_t found;
     int bits = (int)HD_MIN(key_bits(&o->key[0]), (uint64_t)WORD_BITS);
     o->masks = hd_zalloc(o->x->arena, 2 * sizeof(uint64_t));
@@ -359,7 +360,7 @@ static int order_by_first(struct ordering *o, bool *done, struct hd_err *err)
     HD_TRY(rt_state_alloc(o->x, o->s, (size_t)o->n * 8, &o->words, err));
     HD_TRY(extract(o, 0, 0, o->n, o->words.address, err));
     HD_TRY(select_rows(o, &found, err));
-    *done = found <= COMPARED;
+    *done = found <= PAIRS;
     if (*done)
         return order_few(o, o->few.address, found, o->words.address, false, err);
     rt_gpu_release(o->x, &o->few);

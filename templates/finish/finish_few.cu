@@ -49,9 +49,10 @@ HDD_KERNEL(hdd_few_rows)(HDD_PARAMETER(hdd_few_args, p))
     if (*hdd_at<const u32>(p.abort) || *hdd_at<const u64>(p.made) > p.heap || n > p.max ||
         (left < p.wanted ? left : p.wanted) > p.room)
         return;
+    const hdd_pairs pairs{p.keys, p.rows, 0, 0, (u32)n};
     for (u32 i = hdd_block(); i < (u32)n; i += p.blocks) {
-        const u8 *const row = hdd_at<const u8>(p.rows + (u64)i * p.keys.stride);
-        const u32 rank = hdd_pairs_rank(shared.pairs, p.keys, p.rows, (u32)n, i);
+        const u8 *const row = pairs.row(i);
+        const u32 rank = pairs.rank(shared.pairs, i);
         if (rank < p.skip || rank - p.skip >= p.wanted)
             continue;
         u8 *const to = hdd_at<u8>(p.to + (rank - p.skip) * p.keys.stride);

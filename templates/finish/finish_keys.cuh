@@ -32,6 +32,30 @@ template <class T> HDD_DEVICE i32 hdd_order_of(T a, T b)
     return hdd_less(a, b) ? -1 : hdd_less(b, a) ? 1 : 0;
 }
 
+// The first eight bytes, the first one on top; of a shorter string zeros behind.
+HDD_DEVICE u64 hdd_string_head(hdd_string t)
+{
+    u64 v = 0;
+    HDD_UNROLL
+    for (i32 i = 0; i < 8; i++)
+        v = v << 8 | (i < t.n ? t.s[i] : 0);
+    return v;
+}
+
+// As hdd_compare_strings; eight bytes at a time, so that loads do not wait for each other where strings begin alike.
+HDD_DEVICE i32 hdd_compare_texts(hdd_string a, hdd_string b)
+{
+    HDD_NO_UNROLL
+    while (a.n >= 8 && b.n >= 8) {
+        const u64 x = hdd_string_head(a), y = hdd_string_head(b);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = hdd_string{a.s + 8, a.n - 8};
+        b = hdd_string{b.s + 8, b.n - 8};
+    }
+    return hdd_compare_strings(a, b);
+}
+
 HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
 {
     switch (phys) {
@@ -41,7 +65,7 @@ HDD_DEVICE i32 hdd_compare_values(u32 phys, const u8 *a, const u8 *b, u32 at)
     case HDD_I128: return hdd_order_of(hdd_field<i128>(a, at), hdd_field<i128>(b, at));
     case HDD_F64: return hdd_order_of(hdd_field<f64>(a, at), hdd_field<f64>(b, at));
     case HDD_F32: return hdd_order_of(hdd_field<f32>(a, at), hdd_field<f32>(b, at));
-    default: return hdd_compare_strings(hdd_field_string(a, at), hdd_field_string(b, at));
+    default: return hdd_compare_texts(hdd_field_string(a, at), hdd_field_string(b, at));
     }
 }
 

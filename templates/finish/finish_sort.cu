@@ -60,9 +60,10 @@ HDD_KERNEL(hdd_sort_rank)(HDD_PARAMETER(hdd_rank_args, p))
 HDD_KERNEL(hdd_sort_pairs)(HDD_PARAMETER(hdd_rank_args, p))
 {
     HDD_SHARED(hdd_pairs_shared, shared);
+    const hdd_pairs pairs{p.keys, p.rows, p.list, p.words, p.n};
     for (u32 i = hdd_block(); i < p.n; i += p.blocks) {
-        const u32 rank = hdd_pairs_rank(shared, p.keys, p.rows, p.n, i);
-        const u64 *const row = hdd_at<const u64>(p.rows + (u64)i * p.keys.stride);
+        const u32 rank = pairs.rank(shared, i);
+        const u64 *const row = reinterpret_cast<const u64 *>(pairs.row(i));
         u64 *const to = hdd_at<u64>(p.to + (rank - p.skip) * p.keys.stride);
         if (rank >= p.skip && rank - p.skip < p.count)
             for (u32 k = hdd_thread(); k < p.keys.stride / 8; k += HDD_BLOCK)

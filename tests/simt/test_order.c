@@ -109,6 +109,10 @@ static void test_order_many(void)
         order_case(first[k], 9000, 1000000, 256, 0);
         order_case(first[k], 2100, 1, 3, 2);
     }
+    text_bytes = 40;
+    order_case("is", 700, 3, -1, 0);
+    order_case("Is", 4500, 60, 100, 0); /* strings decide among ties */
+    text_bytes = 11;
     order_case("i", 8193, 1, -1, 3);
     order_case("bidhlsBIDHLSbidhls", 8193, 3, -1, 0); /* more keys than kernels take inline */
     text_bytes = 200;
