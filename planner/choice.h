@@ -79,7 +79,7 @@ struct pl_devices_in {
     enum pl_spread last; /* where the execution before ran; PL_NO_SPREAD: there was none that counts */
 };
 /* How many: in->devices or 1. The reason in one line, of at most n bytes. What is not known from executions, and may be the
- * faster one, is tried twice. */
+ * faster one, is tried four times; where both are near, each twelve times. */
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n);
 /* Whether several may be worth an execution, as far as is known now: else the plan need not be cut. */
 bool pl_devices_may_gain(const struct pl_devices_in *in);
