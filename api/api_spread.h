@@ -84,8 +84,9 @@ struct api_spread_part {
     struct rt_gpu_columns *columns; /* RESULT, where it stays on the GPU; */
     struct rt_gpu_sent *sent; /* where the fragment leaves them on the GPU for others, */
     int taken; /* and tables that have theirs of these */
-    bool done;
+    atomic_bool done;
     double start_ms, end_ms; /* since the execution began */
+    _Atomic double took_ms; /* in this one or else in the one before; 0: there was none */
 };
 
 struct api_spread_input {
@@ -103,13 +104,13 @@ struct api_spread_fragment {
     int ninputs;
     struct api_spread_input *inputs;
     double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
-    bool direct; /* its rows go from GPU to GPU */
+    atomic_bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
     struct api_spread_table
         *table; /* [workers] KEEP, SHUFFLE: of each worker; BROADCAST, direct: of each GPU; else the first
                                        is for all */
-    int ended; /* parts */
+    atomic_int ended; /* parts */
     int last_reader; /* the last fragment that reads the rows */
 };
 
@@ -139,7 +140,8 @@ struct api_spread {
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
-    bool stopped, failed; /* failed: with `error` */
+    atomic_bool stopped;
+    bool failed; /* with `error` */
     struct hd_err error;
 };
 
