@@ -10,6 +10,7 @@
  *   api_spread_result.c  the rows of the last fragment, on the host or on the GPU
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_direct.c  those that go from GPU to GPU
+ *   api_spread_few.c     a last step over few of them, on the CPU
  *   api_spread_report.c  what explain and the report tell
  */
 #ifndef HEDDLE_API_SPREAD_H
@@ -103,6 +104,7 @@ struct api_spread_fragment {
     const char *column; /* SHUFFLE: has the number of the worker */
     int ninputs;
     struct api_spread_input *inputs;
+    bool reads_tables; /* of the database, too */
     double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
     atomic_bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
@@ -178,6 +180,12 @@ int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, 
 int api_spread_receive(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* Memory of rows on a thread's GPU that all readers have asked for serves others. */
 void api_spread_give_back(struct api_spread *p, int lane);
+/* Whether the fragment makes the result of few rows alone, which are on the host. */
+bool api_spread_has_few(const struct api_spread *p, const struct api_spread_fragment *f);
+/* Of a statement of such a fragment for the CPU, on one thread: whether that runs it. Plans it. */
+bool api_spread_is_few(struct heddle_statement *s);
+/* The CPU runs the fragment's part w, or has run it in the last execution. */
+bool api_spread_on_cpu(const struct api_spread_fragment *f, int w);
 /* The rows go; GPUs need not keep them. */
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);

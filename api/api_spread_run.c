@@ -166,25 +166,48 @@ static void use_statement(struct api_spread *p, struct api_spread_part *part, st
     heddle_statement_free(old);
 }
 
+static int new_statement(struct api_spread *p, struct api_spread_fragment *f, int w, bool on_cpu, int threads,
+                         struct heddle_statement **out, struct hd_err *err)
+{
+    struct api_snapshot *tables = tables_of(p, f, w);
+    if (!tables)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    const struct api_statement_of_part of = {.backend = on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
+                                             .slot = api_spread_slot(p, w),
+                                             .slices = p->passes == 1,
+                                             .state_bytes = p->room,
+                                             .threads = threads};
+    return api_statement_part(p->of, &of, tables, f->plan, f->values[w], out, err);
+}
+
+/* NULL: it is not for the CPU. */
+static int new_of_few(struct api_spread *p, struct api_spread_fragment *f, int w, struct heddle_statement **out,
+                      struct hd_err *err)
+{
+    HD_TRY(new_statement(p, f, w, true, 1, out, err));
+    if (api_spread_is_few(*out))
+        return 0;
+    heddle_statement_free(*out);
+    *out = NULL;
+    return 0;
+}
+
 /* The statement stays for further executions as long as it reads tables of one shape. */
 static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
+    struct heddle_statement *s = NULL;
     unsigned version = version_of(p, f, w);
-    if (part->statement && part->version == version)
+    int threads = f->on_cpu ? p->of->threads : HD_MAX(p->of->threads / p->lanes, 1);
+    bool few = !f->on_cpu && api_spread_has_few(p, f);
+    bool fits = few || f->on_cpu || p->of->backend->side == PL_CPU || !api_spread_on_cpu(f, w);
+    if (part->statement && part->version == version && fits)
         return 0;
     use_statement(p, part, NULL);
-    struct heddle_statement *s;
-    struct api_snapshot *tables = tables_of(p, f, w);
-    if (!tables)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    int threads = HD_MAX(p->of->threads / p->lanes, 1);
-    const struct api_statement_of_part of = {.backend = f->on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
-                                             .slot = api_spread_slot(p, w),
-                                             .slices = p->passes == 1,
-                                             .state_bytes = p->room,
-                                             .threads = f->on_cpu ? p->of->threads : threads};
-    HD_TRY(api_statement_part(p->of, &of, tables, f->plan, f->values[w], &s, err));
+    if (few)
+        HD_TRY(new_of_few(p, f, w, &s, err));
+    if (!s)
+        HD_TRY(new_statement(p, f, w, f->on_cpu, threads, &s, err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -252,7 +275,7 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
     api_spread_give_back(p, w % p->lanes);
     HD_TRY(prepare(p, f, w, err));
     if (execute_part(p, f, w, err) != 0)
-        return f->on_cpu ? -1 : blame(p, f->every, w, err);
+        return api_spread_on_cpu(f, w) ? -1 : blame(p, f->every, w, err);
     return hand_over(p, f, w, err);
 }
 
@@ -406,7 +429,7 @@ static uint64_t add_up(const struct api_spread *p, int lane, struct api_times *t
             t->transfer += x->transfer;
             t->execute += x->execute;
             t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
-            peak = p->fragments[i].on_cpu ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
+            peak = part->backend != p->of->backend ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
         }
     return peak;
 }

@@ -151,6 +151,54 @@ static void other_calls(void)
     end();
 }
 
+static const char MODES[] = "{\"heddle\":1,\"params\":{\"most\":{\"type\":\"int64\",\"default\":\"50\"}},\"root\":{"
+                            "\"op\":\"sort\",\"keys\":[{\"expr\":"
+                            "\"n\",\"desc\":true}],\"input\":{\"op\":\"aggregate\",\"keys\":[\"l_shipmode\"],\"aggs\":["
+                            "{\"fn\":\"count\",\"as\":\"n\"},"
+                            "{\"fn\":\"sum\",\"arg\":\"l_quantity\",\"as\":\"q\"}],\"input\":{\"op\":\"scan\","
+                            "\"table\":\"lineitem\",\"filter\":"
+                            "\"l_quantity < :most\"}}}}";
+/* The last step reads a table, too. */
+static const char JOINED[] =
+    "{\"heddle\":1,\"root\":{\"op\":\"sort\",\"keys\":[{\"expr\":\"n_name\"}],\"input\":{\"op\":\"aggregate\",\"keys\":"
+    "[\"n_name\"],"
+    "\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],\"input\":{\"op\":\"join\",\"kind\":\"inner\",\"on\":[[\"k\",\"n_"
+    "nationkey\"]],"
+    "\"left\":{\"op\":\"aggregate\",\"keys\":[\"l_shipmode\"],\"aggs\":[{\"fn\":\"min\",\"arg\":\"l_linenumber\","
+    "\"as\":\"k\"}],"
+    "\"input\":{\"op\":\"scan\",\"table\":\"lineitem\"}},\"right\":{\"op\":\"scan\",\"table\":\"nation\"}}}}}";
+static const char CPU[] = "\"fragment\":1,\"device\":\"cpu\"", GPU[] = "\"fragment\":1,\"device\":0";
+
+static struct rows rows_of(const char *devices, const char *plan, const char *where, bool deterministic)
+{
+    char *text;
+    heddle_error *e = NULL;
+    begin(devices);
+    heddle_statement *s = prepare(plan, deterministic);
+    struct rows first = run(s);
+    for (int i = 0; i < 3; i++) {
+        same(run(s), first);
+        EXPECT(!where || reports(s, where));
+    }
+    ok(heddle_explain(s, "devices", &text, &e), &e);
+    EXPECT(!where || (strstr(text, "fragment 1 on the CPU") != NULL) == (where == CPU));
+    heddle_free(text);
+    heddle_statement_free(s);
+    end();
+    return first;
+}
+
+/* Rows with strings have come to the host. */
+static void few_rows_are_for_the_cpu(void)
+{
+    setenv("HEDDLE_SPREAD", "always", 1);
+    struct rows one = rows_of("0", MODES, NULL, false), joined = rows_of("0", JOINED, NULL, false);
+    same(rows_of("0,1", MODES, CPU, false), one);
+    same(rows_of("0,1", MODES, CPU, true), one);
+    same(rows_of("0,1", JOINED, GPU, false), joined);
+    unsetenv("HEDDLE_SPREAD");
+}
+
 static void a_lost_device_begins_anew(void)
 {
     begin("0,1,2");
@@ -172,6 +220,7 @@ static const struct session_case cases[] = {
     CASE(what_gains_stays),
     CASE(what_cannot_gain_is_not_tried),
     CASE(other_calls),
+    CASE(few_rows_are_for_the_cpu),
     CASE(a_lost_device_begins_anew),
 };
 

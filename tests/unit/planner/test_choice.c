@@ -231,6 +231,15 @@ static void longer_code_compiles_longer(void **state)
     assert_true(one.cpu_code > 0 && two.cpu_code > one.cpu_code && two.gpu_code > one.gpu_code);
 }
 
+/* Some ten rows of a few groups are, a loop over a thousand is not. */
+static void few_rows_are_for_the_cpu(void **state)
+{
+    (void)state;
+    struct pl_work few = {.cpu_ms = 0.0005, .begun = 2}, many = {.cpu_ms = 0.2, .begun = 2};
+    assert_true(pl_cpu_has_few(&few));
+    assert_false(pl_cpu_has_few(&many));
+}
+
 /* Long queries gain by several GPUs, short ones and those that send much do not; what does not fit one has no choice. */
 static void several_gpus_must_gain(void **state)
 {
@@ -393,6 +402,7 @@ int main(void)
         cmocka_unit_test(measured_times_follow_the_work),
         cmocka_unit_test(sides_are_not_changed_for_little),
         cmocka_unit_test(the_reason_names_both_times),
+        cmocka_unit_test(few_rows_are_for_the_cpu),
         cmocka_unit_test(several_gpus_must_gain),
         cmocka_unit_test(rows_that_are_there_do_not_travel),
         cmocka_unit_test(executions_tell_how_many),
