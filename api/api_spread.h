@@ -105,7 +105,9 @@ struct api_spread_fragment {
     int ninputs;
     struct api_spread_input *inputs;
     bool reads_tables; /* of the database, too */
+    bool takes_long; /* the last step, on a thread of the CPU */
     double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
+    double came; /* rows of all workers in the last execution that ended; 0: there was none */
     atomic_bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
@@ -180,10 +182,14 @@ int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, 
 int api_spread_receive(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* Memory of rows on a thread's GPU that all readers have asked for serves others. */
 void api_spread_give_back(struct api_spread *p, int lane);
+/* Whether the fragment's rows are expected to be among few that such a fragment reads: by estimates, and by what came in the
+ * execution before. */
+bool api_spread_feeds_few(const struct api_spread *p, const struct api_spread_fragment *f);
 /* Whether the fragment makes the result of few rows alone, which are on the host. */
 bool api_spread_has_few(const struct api_spread *p, const struct api_spread_fragment *f);
-/* Of a statement of such a fragment for the CPU, on one thread: whether that runs it. Plans it. */
-bool api_spread_is_few(struct heddle_statement *s);
+/* Of such a fragment and a statement of it for the CPU, on one thread: whether that runs it. Plans it. If not, nobody asks
+ * again. */
+bool api_spread_is_few(struct api_spread_fragment *f, struct heddle_statement *s);
 /* The CPU runs the fragment's part w, or has run it in the last execution. */
 bool api_spread_on_cpu(const struct api_spread_fragment *f, int w);
 /* The rows go; GPUs need not keep them. */

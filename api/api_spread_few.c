@@ -1,16 +1,41 @@
 /* The last step over few rows of other fragments. They have come to the host together with what it waits for anyway: a thread of
  * the CPU is done with them before a GPU has them. */
+#include <stdlib.h>
+
 #include "api/api_backend.h"
 #include "api/api_spread.h"
 
-/* More are the GPU's, whatever they take. */
-enum { FEW_ROWS = 1024 };
+/* More are the GPU's, whatever they take. For tests another number; 0: all are. */
+static int64_t few_rows(void)
+{
+    enum { ROWS = 1024 };
+    const char *text = secure_getenv("HEDDLE_FEW_ROWS");
+    return text ? atoll(text) : ROWS;
+}
+
+static bool is_last_alone(const struct api_spread *p, const struct api_spread_fragment *f)
+{
+    bool last = f->exchange == API_EXCHANGE_RESULT && !f->every && !f->reads_tables && !f->takes_long && !p->gives;
+    return last && f->ninputs && p->of->backend->side == PL_GPU && api_backend_of(PL_CPU) && few_rows() > 0;
+}
+
+bool api_spread_feeds_few(const struct api_spread *p, const struct api_spread_fragment *f)
+{
+    const struct api_spread_fragment *to = &p->fragments[f->last_reader];
+    double rows = 0;
+    if (f->exchange != API_EXCHANGE_GATHER || !is_last_alone(p, to))
+        return false;
+    for (int i = 0; i < to->ninputs; i++) {
+        const struct api_spread_fragment *from = &p->fragments[to->inputs[i].fragment];
+        rows += HD_MAX(from->rows, from->came);
+    }
+    return rows <= (double)few_rows();
+}
 
 bool api_spread_has_few(const struct api_spread *p, const struct api_spread_fragment *f)
 {
     int64_t rows = 0;
-    bool last = f->exchange == API_EXCHANGE_RESULT && !f->every && !f->reads_tables && !p->gives;
-    if (!last || p->of->backend->side != PL_GPU || !api_backend_of(PL_CPU))
+    if (!is_last_alone(p, f))
         return false;
     for (int i = 0; i < f->ninputs; i++) {
         const struct api_spread_table *t = api_spread_table_of(p, &p->fragments[f->inputs[i].fragment], 0);
@@ -18,19 +43,21 @@ bool api_spread_has_few(const struct api_spread *p, const struct api_spread_frag
             return false;
         rows += t->table->rows;
     }
-    return rows <= FEW_ROWS;
+    return rows <= few_rows();
 }
 
-bool api_spread_is_few(struct heddle_statement *s)
+bool api_spread_is_few(struct api_spread_fragment *f, struct heddle_statement *s)
 {
     struct hd_err e;
     hd_err_init(&e);
-    bool planned = api_statement_plan_here(s, &e) == 0;
+    bool few = api_statement_plan_here(s, &e) == 0;
     hd_err_release(&e); /* the GPU's statement tells it, too */
-    if (!planned)
-        return false;
-    struct pl_work work = pl_work_of(s->program->pl);
-    return pl_cpu_has_few(&work);
+    if (few) {
+        struct pl_work work = pl_work_of(s->program->pl);
+        few = pl_cpu_has_few(&work);
+    }
+    f->takes_long = !few;
+    return few;
 }
 
 bool api_spread_on_cpu(const struct api_spread_fragment *f, int w)

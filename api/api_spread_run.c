@@ -185,7 +185,7 @@ static int new_of_few(struct api_spread *p, struct api_spread_fragment *f, int w
                       struct hd_err *err)
 {
     HD_TRY(new_statement(p, f, w, true, 1, out, err));
-    if (api_spread_is_few(*out))
+    if (api_spread_is_few(f, *out))
         return 0;
     heddle_statement_free(*out);
     *out = NULL;
@@ -451,6 +451,15 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     t->result = HD_MAX(wall - longest, 0.0);
 }
 
+static void note_rows(struct api_spread *p)
+{
+    for (int i = 0; i < p->nfragments; i++) {
+        p->fragments[i].came = 0;
+        for (int w = 0; w < api_spread_runs(&p->fragments[i], p->workers); w++)
+            p->fragments[i].came += (double)p->fragments[i].part[w].statement->timed.rows;
+    }
+}
+
 /* What executions on the CPU put into files. */
 static uint64_t spilled_by_parts(const struct api_spread *p)
 {
@@ -475,6 +484,7 @@ static int run_spread(struct heddle_statement *s, void *out, struct hd_err *err)
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
+    note_rows(p);
     s->timed.stats.spilled_bytes = spilled_by_parts(p) + (p->passes > 1 ? p->host_bytes : p->file_bytes);
     s->stats_spec = NULL;
     s->has_counts = false;

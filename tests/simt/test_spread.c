@@ -167,6 +167,13 @@ static const char JOINED[] =
     "\"left\":{\"op\":\"aggregate\",\"keys\":[\"l_shipmode\"],\"aggs\":[{\"fn\":\"min\",\"arg\":\"l_linenumber\","
     "\"as\":\"k\"}],"
     "\"input\":{\"op\":\"scan\",\"table\":\"lineitem\"}},\"right\":{\"op\":\"scan\",\"table\":\"nation\"}}}}}";
+/* More rows come than is expected: 4,000 of 2,000 parts. */
+static const char PARTS[] = "{\"heddle\":1,\"root\":{\"op\":\"aggregate\",\"keys\":[],\"aggs\":[{\"fn\":\"max\","
+                            "\"arg\":\"n\",\"as\":\"most\"}],\"input\":{"
+                            "\"op\":\"aggregate\",\"keys\":[\"l_partkey\"],\"aggs\":[{\"fn\":\"count\",\"as\":\"n\"}],"
+                            "\"input\":{\"op\":\"scan\",\"table\":"
+                            "\"lineitem\",\"filter\":\"l_linenumber * 0 = 0 and l_suppkey * 0 = 0 and l_orderkey * 0 = "
+                            "0 and l_partkey * 0 = 0\"}}}}";
 static const char CPU[] = "\"fragment\":1,\"device\":\"cpu\"", GPU[] = "\"fragment\":1,\"device\":0";
 
 static struct rows rows_of(const char *devices, const char *plan, const char *where, bool deterministic)
@@ -199,6 +206,24 @@ static void few_rows_are_for_the_cpu(void)
     unsetenv("HEDDLE_SPREAD");
 }
 
+/* Numbers come to the host for that, unless more came before. */
+static void few_numbers_go_by_the_host(void)
+{
+    setenv("HEDDLE_SPREAD", "always", 1);
+    struct rows one = rows_of("0", SUM, NULL, false), parts = rows_of("0", PARTS, NULL, false);
+    same(rows_of("0,1", SUM, CPU, false), one);
+    begin("0,1");
+    heddle_statement *s = prepare(PARTS, false);
+    for (int i = 0; i < 3; i++) {
+        same(run(s), parts);
+        EXPECT(reports(s, GPU) &&
+               reports(s, i ? "\"direct\":true" : "\"id\":0,\"exchange\":\"gather\",\"direct\":false"));
+    }
+    heddle_statement_free(s);
+    end();
+    unsetenv("HEDDLE_SPREAD");
+}
+
 static void a_lost_device_begins_anew(void)
 {
     begin("0,1,2");
@@ -221,6 +246,7 @@ static const struct session_case cases[] = {
     CASE(what_cannot_gain_is_not_tried),
     CASE(other_calls),
     CASE(few_rows_are_for_the_cpu),
+    CASE(few_numbers_go_by_the_host),
     CASE(a_lost_device_begins_anew),
 };
 
