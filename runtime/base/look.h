@@ -16,7 +16,8 @@ static inline void hd_relax(void)
 #endif
 }
 
-/* Looks until it is there (true), for so many milliseconds at most. Lets other threads have the core in between. */
+/* Looks until it is there (true), for so many milliseconds at most. Lets other threads have the core in between, and no longer
+ * looks once one has taken it. */
 bool hd_look(bool (*is_there)(void *context), void *context, double ms);
 
 #endif
