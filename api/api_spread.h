@@ -63,6 +63,8 @@ enum api_exchange {
 };
 /* GPUs times passes. */
 enum { API_WORKERS_MAX = 64 };
+/* Of a fragment's rows, as far as estimates tell: so many come to the host as fast as they go from GPU to GPU. */
+enum { API_FEW_BYTES = 32000 };
 
 /* Rows that a fragment left, as a table. The table's struct stays the same one as long as what plans are made of does:
  * programs that read it need not be made again where it gets other rows. */

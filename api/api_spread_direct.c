@@ -31,8 +31,7 @@ static bool has_text(const struct fe_node *root)
 static bool is_better_on_host(const struct api_spread *p, const struct api_spread_fragment *f,
                               const struct fe_node *root)
 {
-    static const double few = 32e3;
-    return f->bytes <= few && (has_text(root) || api_spread_feeds_few(p, f));
+    return f->bytes <= API_FEW_BYTES && (has_text(root) || api_spread_feeds_few(p, f));
 }
 
 bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,

@@ -19,6 +19,24 @@ static bool is_last_alone(const struct api_spread *p, const struct api_spread_fr
     return last && f->ninputs && p->of->backend->side == PL_GPU && api_backend_of(PL_CPU) && few_rows() > 0;
 }
 
+static bool reads(const struct api_spread *p, const struct api_spread_fragment *f,
+                  const struct api_spread_fragment *from)
+{
+    for (int i = 0; i < f->ninputs; i++)
+        if (&p->fragments[f->inputs[i].fragment] == from)
+            return true;
+    return false;
+}
+
+/* Beside rows of f, which is about to run on any worker: only of what that reads is it known on all alike. */
+static bool comes_to_host(const struct api_spread *p, const struct api_spread_fragment *f,
+                          const struct api_spread_fragment *from)
+{
+    if (from->exchange == API_EXCHANGE_GATHER)
+        return from->bytes <= API_FEW_BYTES;
+    return reads(p, f, from) && !from->direct;
+}
+
 bool api_spread_feeds_few(const struct api_spread *p, const struct api_spread_fragment *f)
 {
     const struct api_spread_fragment *to = &p->fragments[f->last_reader];
@@ -27,6 +45,8 @@ bool api_spread_feeds_few(const struct api_spread *p, const struct api_spread_fr
         return false;
     for (int i = 0; i < to->ninputs; i++) {
         const struct api_spread_fragment *from = &p->fragments[to->inputs[i].fragment];
+        if (!comes_to_host(p, f, from))
+            return false;
         rows += HD_MAX(from->rows, from->came);
     }
     return rows <= (double)few_rows();
