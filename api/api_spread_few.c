@@ -28,7 +28,8 @@ static bool reads(const struct api_spread *p, const struct api_spread_fragment *
     return false;
 }
 
-/* Beside rows of f, which is about to run on any worker: only of what that reads is it known on all alike. */
+/* Whether rows of `from` do, too. f is about to run, on one worker or the other: of what it reads that is known; of what it does
+ * not read it may not be, or not to all workers alike. */
 static bool comes_to_host(const struct api_spread *p, const struct api_spread_fragment *f,
                           const struct api_spread_fragment *from)
 {
