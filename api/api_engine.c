@@ -13,6 +13,7 @@ static void engine_free(void *p)
 {
     struct api_engine *e = p;
     api_background_free(e->background);
+    rt_lane_threads_free(e->lanes);
     api_backends_quit(e);
     rt_thread_pool_free(e->thread_pool); /* its threads may still compile, with the rest */
     api_backends_close(e);
@@ -25,10 +26,11 @@ static void engine_free(void *p)
 static int engine_new(heddle_context *c, struct api_engine **out, struct hd_err *err)
 {
     struct api_engine *e = calloc(1, sizeof *e);
-    if (!e || !(e->thread_pool = rt_thread_pool_new()) || !(e->history = api_history_new()) ||
-        !(e->background = api_background_new(c, e))) {
+    if (!e || !(e->thread_pool = rt_thread_pool_new()) || !(e->lanes = rt_lane_threads_new()) ||
+        !(e->history = api_history_new()) || !(e->background = api_background_new(c, e))) {
         if (e) {
             rt_thread_pool_free(e->thread_pool);
+            rt_lane_threads_free(e->lanes);
             api_history_free(e->history);
         }
         free(e);

@@ -10,6 +10,7 @@
  *   api_spread_result.c  the rows of the last fragment, on the host or on the GPU
  *   api_spread_table.c   results of fragments as tables that others read
  *   api_spread_direct.c  those that go from GPU to GPU
+ *   api_spread_few.c     a last step over few of them, on the CPU
  *   api_spread_report.c  what explain and the report tell
  */
 #ifndef HEDDLE_API_SPREAD_H
@@ -62,6 +63,8 @@ enum api_exchange {
 };
 /* GPUs times passes. */
 enum { API_WORKERS_MAX = 64 };
+/* Of a fragment's rows, as far as estimates tell: so many come to the host as fast as they go from GPU to GPU. */
+enum { API_FEW_BYTES = 32000 };
 
 /* Rows that a fragment left, as a table. The table's struct stays the same one as long as what plans are made of does:
  * programs that read it need not be made again where it gets other rows. */
@@ -84,8 +87,9 @@ struct api_spread_part {
     struct rt_gpu_columns *columns; /* RESULT, where it stays on the GPU; */
     struct rt_gpu_sent *sent; /* where the fragment leaves them on the GPU for others, */
     int taken; /* and tables that have theirs of these */
-    bool done;
+    atomic_bool done;
     double start_ms, end_ms; /* since the execution began */
+    _Atomic double took_ms; /* in this one or else in the one before; 0: there was none */
 };
 
 struct api_spread_input {
@@ -102,14 +106,17 @@ struct api_spread_fragment {
     const char *column; /* SHUFFLE: has the number of the worker */
     int ninputs;
     struct api_spread_input *inputs;
+    bool reads_tables; /* of the database, too */
+    bool takes_long; /* the last step, on a thread of the CPU */
     double rows, bytes, state_bytes; /* estimates; the last one of its largest state on a worker, 0: not asked for */
-    bool direct; /* its rows go from GPU to GPU */
+    double came; /* rows of all workers in the last execution that ended; 0: there was none */
+    atomic_bool direct; /* its rows go from GPU to GPU */
     bool on_cpu; /* one worker runs it, and its states are too large for a GPU */
     struct api_spread_part *part; /* [workers] */
     struct api_spread_table
         *table; /* [workers] KEEP, SHUFFLE: of each worker; BROADCAST, direct: of each GPU; else the first
                                        is for all */
-    int ended; /* parts */
+    atomic_int ended; /* parts */
     int last_reader; /* the last fragment that reads the rows */
 };
 
@@ -139,7 +146,8 @@ struct api_spread {
     bool executed; /* the figures of parts are of the last execution */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part has ended, or `stopped` */
-    bool stopped, failed; /* failed: with `error` */
+    atomic_bool stopped;
+    bool failed; /* with `error` */
     struct hd_err error;
 };
 
@@ -178,6 +186,16 @@ int api_spread_send(struct api_spread *p, struct api_spread_fragment *f, int w, 
 int api_spread_receive(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* Memory of rows on a thread's GPU that all readers have asked for serves others. */
 void api_spread_give_back(struct api_spread *p, int lane);
+/* Whether the fragment's rows are expected to be among few that such a fragment reads: by estimates, and by what came in the
+ * execution before. */
+bool api_spread_feeds_few(const struct api_spread *p, const struct api_spread_fragment *f);
+/* Whether the fragment makes the result of few rows alone, which are on the host. */
+bool api_spread_has_few(const struct api_spread *p, const struct api_spread_fragment *f);
+/* Of such a fragment and a statement of it for the CPU, on one thread: whether that runs it. Plans it. If not, nobody asks
+ * again. */
+bool api_spread_is_few(struct api_spread_fragment *f, struct heddle_statement *s);
+/* The CPU runs the fragment's part w, or has run it in the last execution. */
+bool api_spread_on_cpu(const struct api_spread_fragment *f, int w);
 /* The rows go; GPUs need not keep them. */
 void api_spread_table_empty(struct api_spread *p, struct api_spread_table *t);
 void api_spread_table_init(struct api_spread_table *t);

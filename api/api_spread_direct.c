@@ -17,22 +17,28 @@ static bool has_room(const struct api_spread *p, const struct api_spread_fragmen
     return few || f->exchange == API_EXCHANGE_GATHER || f->exchange == API_EXCHANGE_KEEP;
 }
 
-/* Few strings come to the host together with what it waits for anyway, and go on as fast as kernels would put them side by
- * side: one H200 as two, TPC-H at SF 10, Q1 and Q4 0.1 ms more by way of kernels, the host's way at some 0.3 GB/s. */
-static bool is_better_on_host(const struct api_spread_fragment *f, const struct fe_node *root)
+static bool has_text(const struct fe_node *root)
 {
-    static const double few = 32e3;
     bool text = false;
     for (int i = 0; i < root->ncols; i++)
         text |= hd_type_is_text(root->cols[i].type);
-    return text && f->bytes <= few;
+    return text;
+}
+
+/* Few rows come to the host together with what it waits for anyway. There the CPU may read them; and strings go on as fast as
+ * kernels would put them side by side: one H200 as two, TPC-H at SF 10, Q1 and Q4 0.1 ms more by way of kernels, the host's way
+ * at some 0.3 GB/s. */
+static bool is_better_on_host(const struct api_spread *p, const struct api_spread_fragment *f,
+                              const struct fe_node *root)
+{
+    return f->bytes <= API_FEW_BYTES && (has_text(root) || api_spread_feeds_few(p, f));
 }
 
 bool api_spread_is_direct(const struct api_spread *p, const struct api_spread_fragment *f,
                           const struct heddle_statement *s)
 {
     bool may = p->of->backend->exchange && p->passes == 1 && f->exchange != API_EXCHANGE_RESULT && has_room(p, f);
-    return may && !is_better_on_host(f, s->plan->root);
+    return may && !is_better_on_host(p, f, s->plan->root);
 }
 
 /* Tables that rows of a part go to. */

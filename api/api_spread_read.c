@@ -49,6 +49,25 @@ static int read_inputs(struct api_spread *p, struct api_spread_fragment *f, cons
     return 0;
 }
 
+static bool is_input(const struct api_spread_fragment *f, const char *table)
+{
+    for (int i = 0; i < f->ninputs; i++)
+        if (strcmp(f->inputs[i].table, table) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a plan reads tables that are no inputs. */
+static bool reads_tables(const struct api_spread_fragment *f, const struct cJSON *plan)
+{
+    const char *op = fe_member_text(plan, "op");
+    const char *table = op && strcmp(op, "scan") == 0 ? fe_member_text(plan, "table") : NULL;
+    bool reads = table && !is_input(f, table);
+    for (const struct cJSON *v = fe_first_json(plan); v && !reads; v = fe_next_json(v))
+        reads = reads_tables(f, v);
+    return reads;
+}
+
 static int read_values(struct api_spread *p, struct api_spread_fragment *f, const struct cJSON *list,
                        struct hd_err *err)
 {
@@ -69,6 +88,7 @@ static int read_fragment(struct api_spread *p, struct api_spread_fragment *f, co
     f->bytes = fe_number_of(fe_member(v, "bytes"));
     f->state_bytes = fe_member(v, "state_bytes") ? fe_number_of(fe_member(v, "state_bytes")) : 0;
     HD_TRY(read_inputs(p, f, fe_member(v, "inputs")));
+    f->reads_tables = reads_tables(f, fe_member(v, "plan"));
     HD_TRY(text_of(&p->arena, fe_member(v, "plan"), &f->plan, err));
     return read_values(p, f, fe_member(v, "bind"), err);
 }

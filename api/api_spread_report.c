@@ -18,7 +18,7 @@ static void add_number(struct hd_strbuf *b, const struct api_spread *p, int w)
 /* The number of the GPU, or "cpu". */
 static void add_place(struct hd_strbuf *b, const struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
-    if (f->on_cpu || p->of->backend->side != PL_GPU)
+    if (api_spread_on_cpu(f, w) || p->of->backend->side != PL_GPU)
         hd_strbuf_adds(b, "\"cpu\"");
     else
         add_number(b, p, w);
@@ -141,11 +141,11 @@ static void show_links(struct hd_strbuf *out, const struct api_spread *p, const 
 static void show_fragment(struct hd_strbuf *out, const struct api_spread *p, int i)
 {
     const struct api_spread_fragment *f = &p->fragments[i];
-    bool gpu = p->of->backend->side == PL_GPU && !f->on_cpu;
+    bool gpus = p->of->backend->side == PL_GPU, gpu = gpus && !api_spread_on_cpu(f, 0);
     hd_strbuf_addf(out, "fragment %d", i);
     if (p->segments)
         hd_strbuf_adds(out, f->every ? " of each segment" : " once");
-    hd_strbuf_adds(out, gpu ? " on GPU" : f->on_cpu ? " on the CPU" : "");
+    hd_strbuf_adds(out, gpu ? " on GPU" : gpus ? " on the CPU" : "");
     for (int w = 0; gpu && w < HD_MIN(api_spread_runs(f, p->workers), p->lanes); w++) {
         hd_strbuf_adds(out, w ? ", " : " ");
         add_number(out, p, w);

@@ -1,6 +1,5 @@
 /* An execution on several GPUs, or over several segments: threads of the host go through the fragments in their order, each
  * with its workers in turn, and wait for what others put into those that they read. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "api/api_backend.h"
 #include "api/api_spread.h"
 #include "runtime/base/fault.h"
+#include "runtime/base/look.h"
 
 /* ---- stopping ---------------------------------------------------------------------------------- */
 
@@ -44,14 +44,6 @@ static void fail(struct api_spread *p, struct hd_err *e)
     hd_err_release(e);
 }
 
-static bool is_stopped(struct api_spread *p)
-{
-    pthread_mutex_lock(&p->lock);
-    bool stopped = p->stopped;
-    pthread_mutex_unlock(&p->lock);
-    return stopped;
-}
-
 /* What is about the GPU says which one: another error is the plan's, and the same on all. */
 static int blame(const struct api_spread *p, bool every, int w, struct hd_err *err)
 {
@@ -73,30 +65,49 @@ static int blame(const struct api_spread *p, bool every, int w, struct hd_err *e
 
 /* ---- a part ------------------------------------------------------------------------------------ */
 
-static bool is_there(const struct api_spread *p, const struct api_spread_fragment *f, int w)
+/* What a worker waits for. */
+struct awaited {
+    struct api_spread *p;
+    const struct api_spread_fragment *f;
+    int w;
+};
+
+/* Or the execution stops. Any thread: both are told by atomic variables, behind all else. */
+static bool is_over(void *awaited)
 {
-    return f->exchange == API_EXCHANGE_KEEP ? f->part[w].done : f->ended == api_spread_runs(f, p->workers);
+    const struct awaited *a = awaited;
+    const struct api_spread_fragment *f = a->f;
+    if (a->p->stopped)
+        return true;
+    return f->exchange == API_EXCHANGE_KEEP ? f->part[a->w].done : f->ended == api_spread_runs(f, a->p->workers);
 }
 
-/* False: the execution stops. Parts mostly take less time than it takes to wake a thread: who waits looks again and again at
- * first, and lets others have the core in between. */
+/* Milliseconds for which it pays to look: a core that is busy with that for longer than a thread takes to wake has to be worth
+ * it. Parts of most fragments take less than a few, and then about what they took in the execution before. */
+static double look_ms(const struct awaited *a)
+{
+    static const double few = 0.5, most = 5;
+    double before = 0;
+    if (a->p->of->backend->side != PL_GPU)
+        return 0;
+    for (int w = 0; w < api_spread_runs(a->f, a->p->workers); w++) {
+        double ms = a->f->part[w].took_ms;
+        before = HD_MAX(before, ms);
+    }
+    return before < most ? before + few : few;
+}
+
+/* False: the execution stops. */
 static bool wait_for(struct api_spread *p, const struct api_spread_fragment *f, int w)
 {
-    static const double look_ms = 0.3;
-    double until = api_now_ms() + look_ms;
-    pthread_mutex_lock(&p->lock);
-    while (!p->stopped && !is_there(p, f, w)) {
-        if (p->of->backend->side != PL_GPU || api_now_ms() > until) {
-            pthread_cond_wait(&p->changed, &p->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&p->lock);
-        sched_yield();
+    struct awaited a = {p, f, w};
+    if (!hd_look(is_over, &a, look_ms(&a))) {
         pthread_mutex_lock(&p->lock);
+        while (!is_over(&a))
+            pthread_cond_wait(&p->changed, &p->lock);
+        pthread_mutex_unlock(&p->lock);
     }
-    bool there = !p->stopped;
-    pthread_mutex_unlock(&p->lock);
-    return there;
+    return !p->stopped;
 }
 
 /* Of a shuffle each worker makes its own table, and of rows that go from GPU to GPU; others are made where the last part
@@ -155,25 +166,48 @@ static void use_statement(struct api_spread *p, struct api_spread_part *part, st
     heddle_statement_free(old);
 }
 
+static int new_statement(struct api_spread *p, struct api_spread_fragment *f, int w, bool on_cpu, int threads,
+                         struct heddle_statement **out, struct hd_err *err)
+{
+    struct api_snapshot *tables = tables_of(p, f, w);
+    if (!tables)
+        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
+    const struct api_statement_of_part of = {.backend = on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
+                                             .slot = api_spread_slot(p, w),
+                                             .slices = p->passes == 1,
+                                             .state_bytes = p->room,
+                                             .threads = threads};
+    return api_statement_part(p->of, &of, tables, f->plan, f->values[w], out, err);
+}
+
+/* NULL: it is not for the CPU. */
+static int new_of_few(struct api_spread *p, struct api_spread_fragment *f, int w, struct heddle_statement **out,
+                      struct hd_err *err)
+{
+    HD_TRY(new_statement(p, f, w, true, 1, out, err));
+    if (api_spread_is_few(f, *out))
+        return 0;
+    heddle_statement_free(*out);
+    *out = NULL;
+    return 0;
+}
+
 /* The statement stays for further executions as long as it reads tables of one shape. */
 static int prepare(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
+    struct heddle_statement *s = NULL;
     unsigned version = version_of(p, f, w);
-    if (part->statement && part->version == version)
+    int threads = f->on_cpu ? p->of->threads : HD_MAX(p->of->threads / p->lanes, 1);
+    bool few = !f->on_cpu && api_spread_has_few(p, f);
+    bool fits = few || f->on_cpu || p->of->backend->side == PL_CPU || !api_spread_on_cpu(f, w);
+    if (part->statement && part->version == version && fits)
         return 0;
     use_statement(p, part, NULL);
-    struct heddle_statement *s;
-    struct api_snapshot *tables = tables_of(p, f, w);
-    if (!tables)
-        return HD_FAIL(err, RESOURCE, NULL, "out of memory");
-    int threads = HD_MAX(p->of->threads / p->lanes, 1);
-    const struct api_statement_of_part of = {.backend = f->on_cpu ? api_backend_of(PL_CPU) : p->of->backend,
-                                             .slot = api_spread_slot(p, w),
-                                             .slices = p->passes == 1,
-                                             .state_bytes = p->room,
-                                             .threads = f->on_cpu ? p->of->threads : threads};
-    HD_TRY(api_statement_part(p->of, &of, tables, f->plan, f->values[w], &s, err));
+    if (few)
+        HD_TRY(new_of_few(p, f, w, &s, err));
+    if (!s)
+        HD_TRY(new_statement(p, f, w, f->on_cpu, threads, &s, err));
     part->version = version;
     use_statement(p, part, s);
     return 0;
@@ -194,13 +228,11 @@ static int execute_to_host(struct api_spread *p, struct api_spread_fragment *f, 
 static int execute_part(struct api_spread *p, struct api_spread_fragment *f, int w, struct hd_err *err)
 {
     struct api_spread_part *part = &f->part[w];
-    bool direct = api_spread_is_direct(p, f, part->statement);
-    pthread_mutex_lock(&p->lock);
-    f->direct = direct; /* on all workers alike */
-    pthread_mutex_unlock(&p->lock);
+    f->direct = api_spread_is_direct(p, f, part->statement); /* on all workers alike */
     part->start_ms = api_now_ms() - p->began_ms;
     HD_TRY(f->direct ? api_spread_send(p, f, w, err) : execute_to_host(p, f, w, err));
     part->end_ms = api_now_ms() - p->began_ms;
+    part->took_ms = part->end_ms - part->start_ms;
     return 0;
 }
 
@@ -243,7 +275,7 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
     api_spread_give_back(p, w % p->lanes);
     HD_TRY(prepare(p, f, w, err));
     if (execute_part(p, f, w, err) != 0)
-        return f->on_cpu ? -1 : blame(p, f->every, w, err);
+        return api_spread_on_cpu(f, w) ? -1 : blame(p, f->every, w, err);
     return hand_over(p, f, w, err);
 }
 
@@ -253,7 +285,7 @@ static int run_part(struct api_spread *p, struct api_spread_fragment *f, int w, 
 struct lane {
     struct api_spread *p;
     int number;
-    pthread_t thread;
+    struct rt_lane_work work;
 };
 
 static void note_lack(struct api_spread *p, const struct api_spread_fragment *f, int w)
@@ -270,7 +302,7 @@ static void note_lack(struct api_spread *p, const struct api_spread_fragment *f,
 static int run_fragment(const struct lane *lane, struct api_spread_fragment *f, struct hd_err *err)
 {
     struct api_spread *p = lane->p;
-    for (int w = lane->number; w < api_spread_runs(f, p->workers) && !is_stopped(p); w += p->lanes)
+    for (int w = lane->number; w < api_spread_runs(f, p->workers) && !p->stopped; w += p->lanes)
         if (run_part(p, f, w, err) != 0) {
             note_lack(p, f, w);
             return -1;
@@ -278,38 +310,44 @@ static int run_fragment(const struct lane *lane, struct api_spread_fragment *f, 
     return 0;
 }
 
-static void *work(void *argument)
+static void work(void *argument)
 {
     const struct lane *lane = argument;
     struct api_spread *p = lane->p;
     struct hd_err e;
     hd_err_init(&e);
-    for (int i = 0; i < p->nfragments && !is_stopped(p); i++)
+    for (int i = 0; i < p->nfragments && !p->stopped; i++)
         if (run_fragment(lane, &p->fragments[i], &e) != 0) {
             fail(p, &e);
             break;
         }
-    return NULL;
 }
 
-/* The first one is the calling thread. */
-static void run_lanes(struct api_spread *p)
+/* Others than the first, which is the calling thread. Returns how many lanes there are then. */
+static int start_lanes(struct api_spread *p, struct lane lanes[RT_MAX_DEVICES])
 {
-    struct lane lanes[RT_MAX_DEVICES];
-    int n = 0;
-    for (; n < p->lanes; n++) {
+    struct hd_err e;
+    for (int n = 0; n < p->lanes; n++) {
         lanes[n] = (struct lane){.p = p, .number = n};
-        if (n == 0 || (!hd_fault(HD_FAULT_THREAD) && pthread_create(&lanes[n].thread, NULL, work, &lanes[n]) == 0))
+        lanes[n].work.run = work;
+        lanes[n].work.context = &lanes[n];
+        if (n == 0 || rt_lane_start(p->of->engine->lanes, api_spread_slot(p, n), &lanes[n].work))
             continue;
-        struct hd_err e;
         hd_err_init(&e);
         HD_FAIL(&e, RESOURCE, NULL, "the system refuses a thread for each GPU");
         fail(p, &e);
-        break;
+        return n;
     }
+    return p->lanes;
+}
+
+static void run_lanes(struct api_spread *p)
+{
+    struct lane lanes[RT_MAX_DEVICES];
+    int n = start_lanes(p, lanes);
     work(&lanes[0]);
     for (int i = 1; i < n; i++)
-        pthread_join(lanes[i].thread, NULL);
+        rt_lane_wait(p->of->engine->lanes, &lanes[i].work);
 }
 
 /* ---- executions -------------------------------------------------------------------------------- */
@@ -391,7 +429,7 @@ static uint64_t add_up(const struct api_spread *p, int lane, struct api_times *t
             t->transfer += x->transfer;
             t->execute += x->execute;
             t->how = x->how == RT_COMPILED ? RT_COMPILED : t->how;
-            peak = p->fragments[i].on_cpu ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
+            peak = part->backend != p->of->backend ? peak : HD_MAX(peak, part->timed.stats.peak_bytes);
         }
     return peak;
 }
@@ -411,6 +449,15 @@ static void add_times(const struct api_spread *p, struct heddle_statement *s, do
     }
     *t = most;
     t->result = HD_MAX(wall - longest, 0.0);
+}
+
+static void note_rows(struct api_spread *p)
+{
+    for (int i = 0; i < p->nfragments; i++) {
+        p->fragments[i].came = 0;
+        for (int w = 0; w < api_spread_runs(&p->fragments[i], p->workers); w++)
+            p->fragments[i].came += (double)p->fragments[i].part[w].statement->timed.rows;
+    }
 }
 
 /* What executions on the CPU put into files. */
@@ -437,6 +484,7 @@ static int run_spread(struct heddle_statement *s, void *out, struct hd_err *err)
     if (rc != 0)
         return -1;
     add_times(p, s, api_now_ms() - p->began_ms);
+    note_rows(p);
     s->timed.stats.spilled_bytes = spilled_by_parts(p) + (p->passes > 1 ? p->host_bytes : p->file_bytes);
     s->stats_spec = NULL;
     s->has_counts = false;

@@ -10,6 +10,7 @@
 #include "runtime/cache/code_cache.h"
 #include "runtime/exec/admission.h"
 #include "runtime/exec/exec.h"
+#include "runtime/exec/lane_threads.h"
 #include "runtime/exec/traffic.h"
 #include "runtime/gpu/gpu.h"
 
@@ -18,6 +19,7 @@ enum api_gpu_state { API_GPU_UNTRIED, API_GPU_OPENING, API_GPU_OPEN, API_GPU_NON
 /* The executor's part of a context, made when the first statement is prepared. */
 struct api_engine {
     struct rt_thread_pool *thread_pool;
+    struct rt_lane_threads *lanes; /* for each GPU of a query beside the first */
     struct rt_memory memory;
     struct rt_admission admission; /* to it, of executions on the CPU where somebody has set its limit */
     struct rt_temp temp;

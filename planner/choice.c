@@ -132,6 +132,17 @@ double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, doubl
     return ms / model_ms(in, side);
 }
 
+/* ---- few rows on the host ---------------------------------------------------------------- */
+
+/* What an H200 takes at least for a last fragment of TPC-H over few rows with strings, mostly for uploading columns one by one
+ * (0.07 to 0.14 ms). One thread of the CPU takes 0.004 to 0.03 for those of Q1, Q4, Q5, Q9 and Q12: nobody is woken. */
+static const double few_gpu_ms = 0.07;
+
+bool pl_cpu_has_few(const struct pl_work *work)
+{
+    return work->cpu_ms < few_gpu_ms;
+}
+
 /* ---- several GPUs ----------------------------------------------------------------------- */
 
 /* A fragment has launches and a result of its own, which threads wait for: on two H200, TPC-H at SF 100, prepared
@@ -145,9 +156,15 @@ static const double overestimate = 2;
 /* One GPU keeps what several do not gain a twentieth of. */
 static const double worth = 0.95;
 
+/* One way is near the other as long as its least time is a quarter above that at most. */
+static const double near = 1.25;
+
 enum {
-    TRIALS = 4, /* ripe executions of which the faster one counts: the first finds cold caches */
-    PATIENCE = 12, /* executions, however few are ripe by then */
+    TRIALS = 4, /* ripe executions of which the fastest counts: the first finds cold caches */
+    /* Of what is near. The first executions on several GPUs find no graphs, and pools of memory that grow: on two H200,
+     * TPC-H Q18 at SF 100 took 1.67 ms in the first four, and 1.34 once it was warm. */
+    NEAR_TRIALS = 12,
+    UNRIPE = 8, /* executions beyond these end a trial, however few are ripe */
 };
 
 static double alone_model_ms(const struct pl_devices_in *in)
@@ -177,9 +194,9 @@ static double devices_ms(const struct pl_devices_in *in, enum pl_spread where)
     return devices_model_ms(in, where) * (t->n ? t->least : 1);
 }
 
-static bool is_tried(const struct pl_tried *t)
+static bool is_tried(const struct pl_tried *t, int trials)
 {
-    return t->ripe >= TRIALS || t->n >= PATIENCE;
+    return t->ripe >= trials || t->n >= trials + UNRIPE;
 }
 
 /* The least that it could take, judged by the other one's executions. */
@@ -197,19 +214,48 @@ bool pl_devices_may_gain(const struct pl_devices_in *in)
            is_gain(one, at_best(in, PL_SEVERAL));
 }
 
-/* Before any execution estimates decide; then whatever was begun is tried, then the other one if it may be faster; then
- * the faster one stays. */
-static enum pl_spread choose_spread(const struct pl_devices_in *in)
+/* Where a trial goes on: here, in a row, then on the other side; PL_NO_SPREAD: both have had so many. */
+static enum pl_spread in_trial(const struct pl_devices_in *in, int trials)
+{
+    enum pl_spread here = in->last, other = here == PL_ONE ? PL_SEVERAL : PL_ONE;
+    if (!is_tried(&in->tried[here], trials))
+        return here;
+    return is_tried(&in->tried[other], trials) ? PL_NO_SPREAD : other;
+}
+
+/* The faster one stays; what is as fast does not move. */
+static enum pl_spread faster(const struct pl_devices_in *in)
 {
     double one = devices_ms(in, PL_ONE), several = devices_ms(in, PL_SEVERAL);
+    return several < one * (in->last == PL_ONE ? worth : 1) ? PL_SEVERAL : PL_ONE;
+}
+
+static bool are_near(const struct pl_devices_in *in)
+{
+    double one = devices_ms(in, PL_ONE), several = devices_ms(in, PL_SEVERAL);
+    return one <= several * near && several <= one * near;
+}
+
+/* Before any execution estimates decide; then whatever was begun is tried, then the other one if it may be faster; both for
+ * longer where they are near; then the faster one stays. */
+static enum pl_spread choose_spread(const struct pl_devices_in *in)
+{
     if (in->last == PL_NO_SPREAD)
-        return is_gain(one, several) ? PL_SEVERAL : PL_ONE;
-    enum pl_spread here = in->last, other = here == PL_ONE ? PL_SEVERAL : PL_ONE;
-    if (!is_tried(&in->tried[here]))
-        return here;
-    if (!is_tried(&in->tried[other]))
-        return is_gain(devices_ms(in, here), at_best(in, other)) ? other : here;
-    return several < one * (here == PL_ONE ? worth : 1) ? PL_SEVERAL : PL_ONE;
+        return is_gain(devices_ms(in, PL_ONE), devices_ms(in, PL_SEVERAL)) ? PL_SEVERAL : PL_ONE;
+    enum pl_spread to = in_trial(in, TRIALS);
+    if (to != PL_NO_SPREAD) /* the other one may be slower for sure: then it is never tried */
+        return to == in->last || is_gain(devices_ms(in, in->last), at_best(in, to)) ? to : in->last;
+    if (are_near(in) && (to = in_trial(in, NEAR_TRIALS)) != PL_NO_SPREAD)
+        return to;
+    return faster(in);
+}
+
+/* Whether an execution there is one of a trial. */
+static bool is_trial(const struct pl_devices_in *in, enum pl_spread to)
+{
+    const struct pl_tried *t = in->tried;
+    bool both = is_tried(&t[PL_ONE], TRIALS) && is_tried(&t[PL_SEVERAL], TRIALS);
+    return in->last != PL_NO_SPREAD && !is_tried(&t[to], both && are_near(in) ? NEAR_TRIALS : TRIALS);
 }
 
 static const char *known(const struct pl_tried *t)
@@ -231,7 +277,7 @@ int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n)
     }
     enum pl_spread to = choose_spread(in);
     const struct pl_tried *one = &in->tried[PL_ONE], *several = &in->tried[PL_SEVERAL];
-    bool tries = in->last != PL_NO_SPREAD && !is_tried(&in->tried[to]);
+    bool tries = is_trial(in, to);
     int at = snprintf(why, n, "%.3g ms on one GPU (%s), %.3g on %d (%s)", devices_ms(in, PL_ONE), known(one),
                       devices_ms(in, PL_SEVERAL), in->devices, known(several));
     if (tries && at > 0 && (size_t)at < n)

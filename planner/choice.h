@@ -56,6 +56,10 @@ void pl_choice_why(const struct pl_choice *c, char *text, size_t n);
 /* What an execution tells for pl_choice_in.measured: `ms` that it took beside opening, compiling and transfer. */
 double pl_choice_measure(const struct pl_choice_in *in, enum pl_side side, double ms);
 
+/* Whether a thread of the CPU is done with a program over few rows, which are on the host, before a GPU would be, to which they
+ * are brought. work: of the program for the CPU, whose code is there or quickly made. */
+bool pl_cpu_has_few(const struct pl_work *work);
+
 /* Bytes of a fragment's rows over the links of the worker that receives most, of so many workers that made as many of them each: its
  * own do not travel. shuffled: it receives its part of the others', else all. */
 double pl_link_bytes(double bytes, int workers, bool shuffled);
@@ -79,7 +83,7 @@ struct pl_devices_in {
     enum pl_spread last; /* where the execution before ran; PL_NO_SPREAD: there was none that counts */
 };
 /* How many: in->devices or 1. The reason in one line, of at most n bytes. What is not known from executions, and may be the
- * faster one, is tried twice. */
+ * faster one, is tried four times; where both are near, each twelve times. */
 int pl_choose_devices(const struct pl_devices_in *in, char *why, size_t n);
 /* Whether several may be worth an execution, as far as is known now: else the plan need not be cut. */
 bool pl_devices_may_gain(const struct pl_devices_in *in);

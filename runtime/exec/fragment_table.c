@@ -8,7 +8,10 @@
 #include "runtime/store/store.h"
 #include "runtime/store/store_stage.h"
 
-enum { BEYOND = 16 }; /* zero bytes behind a column: readers may load whole words */
+enum {
+    BEYOND = 16, /* zero bytes behind a column: readers may load whole words */
+    THREAD_BYTES = 256 << 10 /* of chunks: fewer take less time than waking a thread */
+};
 
 struct column {
     struct rt_block values, valid, text_base, text;
@@ -222,9 +225,20 @@ static int finish_column(struct rt_fragment_table *t, int c, struct hd_err *err)
     return 0;
 }
 
-static int join(struct joined *j, const struct rt_fragment_options *o, struct hd_err *err)
+/* Few bytes are one thread's. */
+static int threads_for(const struct joined *j, int most)
+{
+    uint64_t bytes = 0;
+    for (uint64_t k = 0; k < j->nsources; k++)
+        bytes += j->source[k].chunk->bytes;
+    return (int)HD_MIN(1 + bytes / THREAD_BYTES, (uint64_t)most);
+}
+
+static int join(struct joined *j, const struct rt_fragment_options *all, struct hd_err *err)
 {
     struct rt_fragment_table *t = j->t;
+    struct rt_fragment_options some = *all, *o = &some;
+    o->threads = threads_for(j, all->threads);
     for (uint64_t k = 0; k < j->nsources; k++) {
         int64_t more = (int64_t)j->source[k].chunk->rows;
         HD_TRY(rt_rows_check(t->table.name, t->table.rows, more, FE_TABLE_MAX_ROWS, err));

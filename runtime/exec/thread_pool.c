@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "runtime/base/fault.h"
+#include "runtime/base/look.h"
 
 /* A query is a sequence of short jobs: looking this often for the next one, or for the end of the
  * others' work, before sleeping saves a wake-up of 50 us or more in a virtual machine. About 50 us
@@ -30,15 +31,6 @@ struct rt_thread_pool {
     int lazy_jobs, lazy_busy, lazy_threads; /* of lazy jobs: how many, workers at them, the most that one wanted */
     pthread_t *threads;
 };
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    atomic_signal_fence(memory_order_seq_cst);
-#endif
-}
 
 /* Under the lock: a job that still wants workers. */
 static struct rt_thread_pool_job *find_job(struct rt_thread_pool *c)
@@ -101,7 +93,7 @@ static void work_on(struct rt_thread_pool *c, struct rt_thread_pool_job *j)
 static void spin(struct rt_thread_pool *c, unsigned seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&c->offers) == seen; i++)
-        relax();
+        hd_relax();
 }
 
 static void *thread_main(void *arg)
@@ -212,7 +204,7 @@ void rt_thread_pool_finish(struct rt_thread_pool *c, struct rt_thread_pool_job *
     job->end = job->next;
     pthread_mutex_unlock(&c->lock);
     for (int i = 0; i < SPINS && atomic_load(&job->running) > 0; i++)
-        relax();
+        hd_relax();
     pthread_mutex_lock(&c->lock);
     while (job->running > 0)
         pthread_cond_wait(&c->left, &c->lock);

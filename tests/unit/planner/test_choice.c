@@ -231,6 +231,15 @@ static void longer_code_compiles_longer(void **state)
     assert_true(one.cpu_code > 0 && two.cpu_code > one.cpu_code && two.gpu_code > one.gpu_code);
 }
 
+/* Some ten rows of a few groups are, a loop over a thousand is not. */
+static void few_rows_are_for_the_cpu(void **state)
+{
+    (void)state;
+    struct pl_work few = {.cpu_ms = 0.0005, .begun = 2}, many = {.cpu_ms = 0.2, .begun = 2};
+    assert_true(pl_cpu_has_few(&few));
+    assert_false(pl_cpu_has_few(&many));
+}
+
 /* Long queries gain by several GPUs, short ones and those that send much do not; what does not fit one has no choice. */
 static void several_gpus_must_gain(void **state)
 {
@@ -292,13 +301,62 @@ static struct pl_devices_in spread(double gpu_ms)
 static void executions_tell_how_many(void **state)
 {
     (void)state;
-    struct pl_devices_in in = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3),
-                         close = spread(0.9);
-    runs(&in, 1, 0.85, "1111222222");
-    runs(&lost, 9, 10, "2222111111");
+    struct pl_devices_in in = spread(0.9), back = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3);
+    runs(&in, 1, 0.7, "1111222222");
+    runs(&back, 0.7, 1, "1111222211111111");
+    runs(&lost, 9, 12, "2222111111");
     runs(&won, 9, 7, "222211112222");
     runs(&never, 0.4, 0.1, "11111111");
-    runs(&close, 1, 0.98, "111122222");
+}
+
+/* Where the slower one is a quarter above the faster one at most, both are tried twelve times, each in a row. */
+static void what_is_near_is_tried_for_longer(void **state)
+{
+    (void)state;
+    struct pl_devices_in in = spread(0.9), lost = spread(0.9), won = spread(10), same = spread(0.9);
+    runs(&in, 1, 0.85,
+         "1111"
+         "222222222222"
+         "11111111"
+         "22222222");
+    runs(&lost, 1, 1.2,
+         "1111"
+         "222222222222"
+         "11111111"
+         "11111111");
+    runs(&won, 9, 8,
+         "2222"
+         "111111111111"
+         "22222222"
+         "22222222");
+    runs(&same, 1, 0.98,
+         "1111"
+         "222222222222"
+         "11111111"
+         "11111111");
+}
+
+/* What gets faster once it is warm is found, and ends the trial as soon as the other one is not near any more. */
+static void a_warm_execution_may_be_faster(void **state)
+{
+    (void)state;
+    char why[200];
+    struct pl_devices_in in = spread(0.9), far = spread(0.9);
+    runs(&in, 1.59, 1.67,
+         "1111"
+         "2222");
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 2);
+    assert_non_null(strstr(why, "; several are tried"));
+    runs(&in, 1.59, 1.34,
+         "22222222"
+         "11111111"
+         "22222222");
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 2);
+    assert_null(strstr(why, "tried"));
+    runs(&far, 1.59, 1.67,
+         "1111"
+         "2222");
+    runs(&far, 1.59, 1.2, "2222222222222222");
 }
 
 /* What several take by estimates, and what one took, do not tell that one is slower for sure; but far less does. */
@@ -321,7 +379,7 @@ static void a_first_tier_is_no_trial(void **state)
     for (int i = 0; i < 5; i++)
         took(&in, 1.3, false);
     assert_int_equal(in.tried[PL_ONE].n, 5);
-    runs(&in, 1, 0.7, "11112222");
+    runs(&in, 1, 0.7, "111122222");
     in = spread(0.9);
     for (int i = 0; i < 12; i++)
         took(&in, 1.3, false);
@@ -344,9 +402,12 @@ int main(void)
         cmocka_unit_test(measured_times_follow_the_work),
         cmocka_unit_test(sides_are_not_changed_for_little),
         cmocka_unit_test(the_reason_names_both_times),
+        cmocka_unit_test(few_rows_are_for_the_cpu),
         cmocka_unit_test(several_gpus_must_gain),
         cmocka_unit_test(rows_that_are_there_do_not_travel),
         cmocka_unit_test(executions_tell_how_many),
+        cmocka_unit_test(what_is_near_is_tried_for_longer),
+        cmocka_unit_test(a_warm_execution_may_be_faster),
         cmocka_unit_test(what_is_slower_for_sure_is_not_tried),
         cmocka_unit_test(a_first_tier_is_no_trial),
         cmocka_unit_test(more_rows_are_more_work),
