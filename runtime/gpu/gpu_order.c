@@ -407,7 +407,7 @@ static int order_many(struct ordering *o, struct hd_err *err)
     bool done = false;
     o->first_only = wanted <= HDD_RANK_MAX / 2 && wanted <= o->n / RT_ORDER_SELECTED;
     const uint64_t sample = o->x->first_rows ? o->x->first_rows : SAMPLE;
-    if (o->first_only && is_number(&o->key[0]))
+    if (o->first_only && wanted <= PAIRS / 2 && is_number(&o->key[0]))
         HD_TRY(order_by_first(o, &done, err));
     if (done)
         return 0;
