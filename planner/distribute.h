@@ -10,7 +10,8 @@ struct cJSON;
 struct pl_distribute_options {
     int workers;
     bool segments; /* worker k has segment k of tables of so many, and reads no others of them; else all rows of all */
-    bool gpus; /* workers are GPUs of one host, side by side */
+    bool gpus; /* workers are GPUs of one host, side by side, */
+    double link; /* with so many bytes a second from one to another; 0: not known */
     double
         memory; /* bytes for the states of a worker: fragments are cut so that they fit, if possible; 0: as is fastest */
     bool streams; /* with memory: tables have no room beside the states, so that each pass reads them over the link */

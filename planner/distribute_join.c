@@ -11,6 +11,7 @@
 #include "planner/distribute_join.h"
 
 #include "frontend/json_make.h"
+#include "planner/distribute_own.h"
 #include "planner/range.h"
 
 static bool left_only(enum fe_join_kind k)
@@ -159,16 +160,24 @@ static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_re
     return spread_by_keys(d, n, l, r);
 }
 
+/* The column of a table, below filters and projections, that a column of n is; table NULL: there is none. */
+static struct fe_key_place place_of(const struct fe_node *n, int column)
+{
+    while (n->op == FE_FILTER_OP || (n->op == FE_PROJECT_OP && n->u.project.exprs[column]->op == FE_COL)) {
+        column = n->op == FE_PROJECT_OP ? n->u.project.exprs[column]->col : column;
+        n = n->inputs[0];
+    }
+    if (n->op != FE_SCAN_OP)
+        return (struct fe_key_place){0};
+    return (struct fe_key_place){n->u.scan.table, n->u.scan.columns[column]};
+}
+
 /* Rows of the table that rel scans are found by an index on that column: they need no state. */
 static bool is_indexed(const struct dist_rel *rel, int column)
 {
-    const struct fe_node *n = rel->node;
-    while (n->op == FE_FILTER_OP)
-        n = n->inputs[0];
-    if (n->op != FE_SCAN_OP)
-        return false;
-    for (int i = 0; i < n->u.scan.table->nkeyidx; i++)
-        if (n->u.scan.table->keyidx[i].column == n->u.scan.columns[column])
+    struct fe_key_place at = place_of(rel->node, column);
+    for (int i = 0; at.table && i < at.table->nkeyidx; i++)
+        if (at.table->keyidx[i].column == at.column)
             return true;
     return false;
 }
@@ -309,9 +318,38 @@ static void add_table(struct dist *d, const struct dist_rel *l, const struct dis
     out->state_bytes = HD_MAX(table.state_bytes, HD_MAX(l->state_bytes, r->state_bytes));
 }
 
+/* The share of the rows of rel's table that `rows` rows of the other side lead to, by an index on that column. */
+static double share_met(const struct dist_rel *rel, int column, double rows)
+{
+    struct fe_key_place at = place_of(rel->node, column);
+    double keys = is_indexed(rel, column) ? (double)at.table->rows : rows;
+    for (int i = 0; at.table && i < at.table->nfks; i++) {
+        const struct fe_foreign_key *f = &at.table->fks[i];
+        if (f->n_columns == 1 && f->columns[0] == at.column && f->offsets)
+            keys = (double)f->parent->rows;
+    }
+    return HD_MIN(rows / HD_MAX(keys, 1), 1);
+}
+
+/* Sides of tables are gone through, or looked up from the other side's rows. */
+static void settle_sides(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+{
+    struct equated e = equated_columns(d, n);
+    double nl = dist_rows(d, l->node) / (l->split ? d->workers : 1),
+           nr = dist_rows(d, r->node) / (r->split ? d->workers : 1);
+    double left = 1, right = 1;
+    for (int i = 0; i < e.n; i++) {
+        left = HD_MIN(left, share_met(l, e.lcol[i], nr));
+        right = HD_MIN(right, share_met(r, e.rcol[i], nl));
+    }
+    *l = dist_settle(d, *l, left);
+    *r = dist_settle(d, *r, right);
+}
+
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
+    settle_sides(d, n, &left, &right);
     bool reduced = may_reduce(d, n, &left, &right);
     if (reduced)
         op = reduce(d, op, n, &left, &right);
