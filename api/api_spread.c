@@ -170,6 +170,7 @@ static int compare(struct api_spread *p, struct hd_err *err)
     p->compared = true;
     p->numbers = (struct pl_devices_in){.work = pl_work_of(s->program->pl),
                                         .devices = p->workers,
+                                        .link = s->db->context->link,
                                         .fits = !room || s->backend->late->bytes(s->program) < room,
                                         .last = PL_NO_SPREAD};
     return choose_number(p, err);

@@ -27,6 +27,7 @@ int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, cons
     const struct pl_distribute_options o = {.workers = how->workers,
                                             .segments = how->segments,
                                             .gpus = how->gpus,
+                                            .link = how->link,
                                             .memory = how->memory,
                                             .streams = how->streams,
                                             .value = value_in,
