@@ -17,8 +17,8 @@ struct dist_rel {
     int way; /* the same one in all relations that are spread in one way: 0 by the scheme, a shuffle's number, or that of a key
                 that tables of segments are cut by, below 0 */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
-    bool
-        of_table; /* of a base table, through filters and projections alone, whose work is not counted yet (distribute_own.h) */
+    bool of_table; /* of a base table, through filters and projections alone, whose work is not counted yet: */
+    double pending; /* rows that a worker goes through, beside what filters and expressions take (distribute_own.h) */
     double state_bytes; /* estimate: of the largest state where it is computed, since rows came there */
 };
 
@@ -55,6 +55,8 @@ struct dist {
     bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
     double *rows; /* [typed node]: estimates made so far; 0: none */
+    double *
+        work; /* [typed node]: likewise, of what filters and expressions of a table take (distribute_own.c); below 0: none */
     struct dist_shared *shared;
     HD_VEC(struct dist_fragment) fragments;
     int ways; /* shuffles so far */
@@ -71,7 +73,7 @@ struct dist {
 
 /* Share of what a row costs to find out whether it is a worker's. */
 #define DIST_TESTED 0.3
-/* And in a table that every worker has whole, where indexes mostly lead to the rows that are wanted. */
+/* Of a table that every pass has whole, what it reads over the link: indexes mostly lead to the rows that are wanted. */
 #define DIST_WHOLE 0.5
 
 /* Which columns somebody reads. */

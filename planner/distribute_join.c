@@ -7,10 +7,14 @@
  *     that it has a match for (a semijoin reduction: Bernstein and Chiu, Using Semi-Joins to Solve Relational Queries, 1981)
  *   neither is spread, and pairs are looped over: one is dealt to the workers, if that gains
  *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
- *   every worker; or both go to one, whatever sends least */
+ *   every worker; or both go to one, whatever sends least
+ *
+ * A side that is a table, of which an index finds the rows that the other one leads to, costs what it takes to find those, wherever
+ * they are: so it is mostly the side that leads to them by whose key both are spread. */
 #include "planner/distribute_join.h"
 
 #include "frontend/json_make.h"
+#include "planner/cost.h"
 #include "planner/distribute_own.h"
 #include "planner/range.h"
 
@@ -306,8 +310,6 @@ static const struct cJSON *reduce(struct dist *d, const struct cJSON *op, const 
     return dist_over(d->a, op, "on", conditions_of_keys(d, op), NULL);
 }
 
-/* ---- the join ----------------------------------------------------------------------------------- */
-
 /* Either side may be the one that is stored: the smaller one is. */
 static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r, struct dist_rel *out)
 {
@@ -318,45 +320,81 @@ static void add_table(struct dist *d, const struct dist_rel *l, const struct dis
     out->state_bytes = HD_MAX(table.state_bytes, HD_MAX(l->state_bytes, r->state_bytes));
 }
 
-/* The share of the rows of rel's table that `rows` rows of the other side lead to, by an index on that column. */
-static double share_met(const struct dist_rel *rel, int column, double rows)
+/* ---- sides that are tables ---------------------------------------------------------------------- */
+
+/* The rows of rel's table that so many rows of the other side lead to by an index on that column. */
+static struct dist_met met_by(const struct dist *d, const struct dist_rel *rel, int column, double rows)
 {
+    const struct pl_rates *r = pl_rates(false); /* as in the choice of an index (physical_join.c) */
     struct fe_key_place at = place_of(rel->node, column);
-    double keys = is_indexed(rel, column) ? (double)at.table->rows : rows;
+    double all = at.table ? (double)at.table->rows : 0, keys = is_indexed(rel, column) ? all : 0, columns = 1;
+    double ns = pl_cost_key_index(r, all, rows);
+    for (int i = 0; i < rel->node->ncols; i++)
+        columns += d->need[rel->node->id][i];
     for (int i = 0; at.table && i < at.table->nfks; i++) {
         const struct fe_foreign_key *f = &at.table->fks[i];
-        if (f->n_columns == 1 && f->columns[0] == at.column && f->offsets)
-            keys = (double)f->parent->rows;
+        if (f->n_columns != 1 || f->columns[0] != at.column || !f->offsets || f->parent->rows == 0)
+            continue;
+        keys = (double)f->parent->rows;
+        ns = pl_cost_foreign_key(r, all / keys, f->child_rows != NULL, (int)columns, rows);
     }
-    return HD_MIN(rows / HD_MAX(keys, 1), 1);
+    double through = pl_cost_build(r, all, 0, dist_rows(d, rel->node));
+    return keys > 0 && ns < through ? (struct dist_met){HD_MIN(rows / keys, 1), ns / through} : DIST_ALL;
 }
 
-/* Sides of tables are gone through, or looked up from the other side's rows. */
-static void settle_sides(struct dist *d, const struct fe_node *n, struct dist_rel *l, struct dist_rel *r)
+/* Of a side that is on each worker: its rows there. */
+static double worker_rows(const struct dist *d, const struct dist_rel *rel)
+{
+    return dist_rows(d, rel->node) / (rel->split ? d->workers : 1);
+}
+
+/* Which rows of a side that is a table the other one leads to. A join looks up either side, or the right one where it keeps left rows
+ * without a match, and goes through the other. */
+struct met_sides {
+    struct dist_met left, right;
+};
+
+static struct met_sides meet_sides(struct dist *d, const struct fe_node *n, const struct dist_rel *l,
+                                   const struct dist_rel *r)
 {
     struct equated e = equated_columns(d, n);
-    double nl = dist_rows(d, l->node) / (l->split ? d->workers : 1),
-           nr = dist_rows(d, r->node) / (r->split ? d->workers : 1);
-    double left = 1, right = 1;
+    struct met_sides met = {DIST_ALL, DIST_ALL};
     for (int i = 0; i < e.n; i++) {
-        left = HD_MIN(left, share_met(l, e.lcol[i], nr));
-        right = HD_MIN(right, share_met(r, e.rcol[i], nl));
+        struct dist_met left = met_by(d, l, e.lcol[i], worker_rows(d, r)),
+                        right = met_by(d, r, e.rcol[i], worker_rows(d, l));
+        if (l->of_table && n->u.join.kind == FE_INNER && left.cost < met.left.cost)
+            met.left = left;
+        if (r->of_table && right.cost < met.right.cost)
+            met.right = right;
     }
-    *l = dist_settle(d, *l, left);
-    *r = dist_settle(d, *r, right);
+    if (met.left.cost < met.right.cost)
+        met.right = DIST_ALL;
+    else
+        met.left = DIST_ALL;
+    return met;
 }
+
+/* Rows of a side, as far as they are met. */
+static void work_of_side(struct dist *d, const struct dist_rel *rel, double rows, struct dist_met met)
+{
+    d->cost += HD_MIN(rel->split ? rows / d->workers : rows, met.rows * rows);
+}
+
+/* ---- the join ----------------------------------------------------------------------------------- */
 
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
-    settle_sides(d, n, &left, &right);
+    struct met_sides met = meet_sides(d, n, &left, &right);
+    left = dist_settle(d, left, met.left);
+    right = dist_settle(d, right, met.right);
     bool reduced = may_reduce(d, n, &left, &right);
     if (reduced)
         op = reduce(d, op, n, &left, &right);
     else
         bring(d, n, &left, &right);
-    dist_work(d, &left, dist_rows(d, left.node));
-    dist_work(d, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node));
+    work_of_side(d, &left, dist_rows(d, left.node), met.left);
+    work_of_side(d, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node), met.right);
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);

@@ -107,8 +107,9 @@ static double project_ns(const struct dist *d, const struct fe_node *n)
     return ns;
 }
 
-/* Of all rows. */
-static double work_ns(const struct dist *d, const struct fe_node *n)
+static double work_ns(const struct dist *d, const struct fe_node *n);
+
+static double own_ns(const struct dist *d, const struct fe_node *n)
 {
     if (n->op == FE_SCAN_OP) {
         const struct fe_table *t = n->u.scan.table;
@@ -116,9 +117,17 @@ static double work_ns(const struct dist *d, const struct fe_node *n)
         return pred ? (double)t->rows * filter_ns(d, est_scanned(d->c, t, pred), t->ncols, pred) : 0;
     }
     const struct fe_node *in = n->inputs[0];
-    double own =
+    double row =
         n->op == FE_FILTER_OP ? filter_ns(d, est_columns(d->c, in), in->ncols, n->u.filter.pred) : project_ns(d, n);
-    return dist_rows(d, in) * own + work_ns(d, in);
+    return dist_rows(d, in) * row + work_ns(d, in);
+}
+
+/* Of all rows. */
+static double work_ns(const struct dist *d, const struct fe_node *n)
+{
+    if (d->work[n->id] < 0)
+        d->work[n->id] = own_ns(d, n);
+    return d->work[n->id];
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
@@ -128,6 +137,12 @@ static const struct fe_table *table_of(const struct fe_node *n)
     while (n->op != FE_SCAN_OP)
         n = n->inputs[0];
     return n->u.scan.table;
+}
+
+/* That a worker goes through which has all of them. */
+static double all_rows(const struct dist *d, const struct fe_node *n)
+{
+    return n->op == FE_SCAN_OP ? (double)n->u.scan.table->rows : dist_rows(d, n->inputs[0]) + all_rows(d, n->inputs[0]);
 }
 
 /* The operators over a worker's part. */
@@ -147,12 +162,14 @@ static bool may_divide(const struct dist *d, const struct dist_rel *rel)
     return !rel->split && d->workers > 1 && !d->segments && !dist_in_passes(d);
 }
 
-struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, double met)
+struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met met)
 {
     if (!rel.of_table)
         return rel;
     rel.of_table = false;
-    double work = met * work_ns(d, rel.node) / dist_row_ns(d), part = work / d->workers;
+    d->cost += HD_MIN(rel.pending, met.cost * all_rows(d, rel.node));
+    double all = work_ns(d, rel.node) / dist_row_ns(d), part = all / d->workers;
+    double work = HD_MIN(rel.split ? part : all, met.rows * all);
     struct pl_scheme *own = HD_NEW(d->a, struct pl_scheme);
     bool gains = may_divide(d, &rel) && work - part > dist_sending(d, rel.node);
     if (gains && pl_scheme_own(table_of(rel.node), d->workers, own)) {
@@ -160,6 +177,6 @@ struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, double met)
         d->cost += part;
         return dist_cut_own(d, rel, own);
     }
-    dist_work(d, &rel, work);
+    d->cost += work;
     return rel;
 }

@@ -5,9 +5,14 @@
 
 #include "planner/distribute_fragment.h"
 
-/* Of rel, which goes to an operator of another kind: what its filters and expressions take is counted, and where it is of_table and
- * whole it becomes the result of a fragment if that costs less. met: the share of the table's rows that they are asked of, below 1 where
- * the operator finds rows by an index. */
-struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, double met);
+/* Of a table's rows the share that an operator asks for, and what it takes to find them, where going through all takes 1. */
+struct dist_met {
+    double rows, cost;
+};
+#define DIST_ALL ((struct dist_met){1, 1})
+
+/* Of rel, which goes to an operator of another kind: what the table, filters and expressions take is counted, and where it is of_table
+ * and whole it becomes the result of a fragment if that costs less. */
+struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met met);
 
 #endif

@@ -123,12 +123,12 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
     if (d->segments && t->nsegments)
         return scan_segments(d, out, t);
     if (column < 0) {
-        d->cost += DIST_WHOLE * rows;
+        out.pending = rows;
         dist_read(d, n, DIST_WHOLE);
         return out;
     }
     bool ends = pl_scheme_is_sorted(t, column) && !d->scheme->hashed;
-    d->cost += (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
+    out.pending = (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
     dist_read(d, n, ends ? 1.0 / d->workers : 1);
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");
@@ -194,7 +194,10 @@ static struct dist_rel over_input(struct dist *d, const struct cJSON *op, const 
     out.op = dist_over(d->a, op, "input", in.op, expressions, NULL);
     fe_put(out.op, expressions, exprs);
     out.node = n;
-    dist_work(d, &out, dist_rows(d, in.node));
+    if (out.of_table)
+        out.pending += dist_rows(d, in.node) / (out.split ? d->workers : 1);
+    else
+        dist_work(d, &out, dist_rows(d, in.node));
     return out;
 }
 
@@ -547,5 +550,5 @@ static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct
 
 struct dist_rel dist_walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    return dist_settle(d, walk(d, op, n, path), 1);
+    return dist_settle(d, walk(d, op, n, path), DIST_ALL);
 }
