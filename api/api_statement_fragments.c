@@ -28,6 +28,7 @@ int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, cons
                                             .segments = how->segments,
                                             .gpus = how->gpus,
                                             .link = how->link,
+                                            .divide = how->divide,
                                             .memory = how->memory,
                                             .streams = how->streams,
                                             .value = value_in,

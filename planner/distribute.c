@@ -187,6 +187,7 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
     start.segments = opt->segments;
     start.gpus = opt->gpus;
     start.link = opt->link;
+    start.divide = opt->divide;
     start.streams = opt->streams;
     dist_need(&start);
     name_prefixes(&start, cat);

@@ -15,6 +15,7 @@ struct pl_distribute_options {
     double
         memory; /* bytes for the states of a worker: fragments are cut so that they fit, if possible; 0: as is fastest */
     bool streams; /* with memory: tables have no room beside the states, so that each pass reads them over the link */
+    bool divide; /* for tests: tables that every worker has whole are divided whatever that costs */
     pl_value_fn value;
     /* As in struct pl_options. */
     int (*touch_dict)(const struct fe_table *t, int column, struct hd_err *err);

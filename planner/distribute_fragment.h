@@ -66,6 +66,7 @@ struct dist {
     double cost; /* of the plan, in rows that one worker goes through */
     bool gpus; /* workers are GPUs of one host, side by side, */
     double link; /* with so many bytes a second from one to another; 0: not known */
+    bool divide; /* tables that every worker has whole, whatever that costs */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
     bool streams; /* tables are read over the link each time */
     double state_bytes; /* estimate: of the largest state */

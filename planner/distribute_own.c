@@ -171,11 +171,14 @@ struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met
     double all = work_ns(d, rel.node) / dist_row_ns(d), part = all / d->workers;
     double work = HD_MIN(rel.split ? part : all, met.rows * all);
     struct pl_scheme *own = HD_NEW(d->a, struct pl_scheme);
-    bool gains = may_divide(d, &rel) && work - part > dist_sending(d, rel.node);
-    if (gains && pl_scheme_own(table_of(rel.node), d->workers, own)) {
+    bool gains = d->divide ? all > 0 : work - part > dist_sending(d, rel.node);
+    if (gains && may_divide(d, &rel) && pl_scheme_own(table_of(rel.node), d->workers, own)) {
+        double cost = d->cost += part;
         rel.op = over_part(d, rel.op, own);
-        d->cost += part;
-        return dist_cut_own(d, rel, own);
+        struct dist_rel sent = dist_cut_own(d, rel, own);
+        if (d->divide) /* and not another key is taken instead */
+            d->cost = cost + dist_rows(d, rel.node);
+        return sent;
     }
     d->cost += work;
     return rel;
