@@ -354,18 +354,21 @@ struct met_sides {
     struct dist_met left, right;
 };
 
+static struct dist_met cheaper(struct dist_met a, struct dist_met b)
+{
+    return b.cost < a.cost ? b : a;
+}
+
 static struct met_sides meet_sides(struct dist *d, const struct fe_node *n, const struct dist_rel *l,
                                    const struct dist_rel *r)
 {
     struct equated e = equated_columns(d, n);
     struct met_sides met = {DIST_ALL, DIST_ALL};
     for (int i = 0; i < e.n; i++) {
-        struct dist_met left = met_by(d, l, e.lcol[i], worker_rows(d, r)),
-                        right = met_by(d, r, e.rcol[i], worker_rows(d, l));
-        if (l->of_table && n->u.join.kind == FE_INNER && left.cost < met.left.cost)
-            met.left = left;
-        if (r->of_table && right.cost < met.right.cost)
-            met.right = right;
+        if (l->of_table && n->u.join.kind == FE_INNER)
+            met.left = cheaper(met.left, met_by(d, l, e.lcol[i], worker_rows(d, r)));
+        if (r->of_table)
+            met.right = cheaper(met.right, met_by(d, r, e.rcol[i], worker_rows(d, l)));
     }
     if (met.left.cost < met.right.cost)
         met.right = DIST_ALL;
@@ -374,10 +377,22 @@ static struct met_sides meet_sides(struct dist *d, const struct fe_node *n, cons
     return met;
 }
 
-/* Rows of a side, as far as they are met. */
-static void work_of_side(struct dist *d, const struct dist_rel *rel, double rows, struct dist_met met)
+static struct dist_rel settle_side(struct dist *d, struct dist_rel rel, struct dist_met *met)
 {
-    d->cost += HD_MIN(rel->split ? rows / d->workers : rows, met.rows * rows);
+    struct dist_rel out = dist_settle(d, rel, *met);
+    if (out.op != rel.op) /* what a fragment sends has no index */
+        *met = DIST_ALL;
+    return out;
+}
+
+/* Rows of a side, as far as they are met. before: the side until it was brought to the other one, for which a fragment goes
+ * through all of a table. */
+static void work_of_side(struct dist *d, const struct dist_rel *before, const struct dist_rel *rel, double rows,
+                         struct dist_met met)
+{
+    bool brought = rel->op != before->op;
+    double all = rel->split ? rows / d->workers : rows;
+    d->cost += brought ? before->pending + all : HD_MIN(all, met.rows * rows);
 }
 
 /* ---- the join ----------------------------------------------------------------------------------- */
@@ -386,15 +401,16 @@ struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct f
                           struct dist_rel right)
 {
     struct met_sides met = meet_sides(d, n, &left, &right);
-    left = dist_settle(d, left, met.left);
-    right = dist_settle(d, right, met.right);
+    left = settle_side(d, left, &met.left);
+    right = settle_side(d, right, &met.right);
+    const struct dist_rel l = left, r = right;
     bool reduced = may_reduce(d, n, &left, &right);
     if (reduced)
         op = reduce(d, op, n, &left, &right);
     else
         bring(d, n, &left, &right);
-    work_of_side(d, &left, dist_rows(d, left.node), met.left);
-    work_of_side(d, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node), met.right);
+    work_of_side(d, &l, &left, dist_rows(d, left.node), met.left);
+    work_of_side(d, &r, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node), met.right);
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);

@@ -167,9 +167,9 @@ struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met
     if (!rel.of_table)
         return rel;
     rel.of_table = false;
-    d->cost += HD_MIN(rel.pending, met.cost * all_rows(d, rel.node));
-    double all = work_ns(d, rel.node) / dist_row_ns(d), part = all / d->workers;
-    double work = HD_MIN(rel.split ? part : all, met.rows * all);
+    double all = work_ns(d, rel.node) / dist_row_ns(d), part = all / d->workers, full = rel.split ? part : all;
+    double work = HD_MIN(full, met.rows * all), found = HD_MIN(rel.pending, met.cost * all_rows(d, rel.node));
+    d->cost += found;
     struct pl_scheme *own = HD_NEW(d->a, struct pl_scheme);
     bool gains = d->divide ? all > 0 : work - part > dist_sending(d, rel.node);
     if (gains && may_divide(d, &rel) && pl_scheme_own(table_of(rel.node), d->workers, own)) {
@@ -181,5 +181,6 @@ struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met
         return sent;
     }
     d->cost += work;
+    rel.pending += full - found - work;
     return rel;
 }

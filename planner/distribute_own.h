@@ -12,7 +12,7 @@ struct dist_met {
 #define DIST_ALL ((struct dist_met){1, 1})
 
 /* Of rel, which goes to an operator of another kind: what the table, filters and expressions take is counted, and where it is of_table
- * and whole it becomes the result of a fragment if that costs less. */
+ * and whole it becomes the result of a fragment if that costs less. `pending` is what more it takes to go through all. */
 struct dist_rel dist_settle(struct dist *d, struct dist_rel rel, struct dist_met met);
 
 #endif
