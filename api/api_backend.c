@@ -69,6 +69,15 @@ int api_backends_devices(void)
     return n;
 }
 
+double api_backends_link(const int *devices, int n)
+{
+    double link = 0;
+    for (size_t i = 0; i < HD_COUNT(backends); i++)
+        if (backends[i]->link)
+            link = HD_MAX(link, backends[i]->link(devices, n));
+    return link;
+}
+
 bool api_backends_lost(struct api_engine *e, int slot)
 {
     bool lost = false;

@@ -94,6 +94,8 @@ struct api_backend {
     /* How many devices this machine has; whether one that a context uses was lost, and that was not seen to yet. NULL: it is
      * the host. */
     int (*devices)(void);
+    /* Bytes a second from one to another of these devices; 0: not known. NULL likewise. */
+    double (*link)(const int *devices, int n);
     bool (*lost)(struct api_engine *e, int slot);
     /* Bytes of device memory that a context's device has for tables and states; 0: not known, as it is not open. */
     uint64_t (*room)(const heddle_context *c, struct api_engine *e, int slot);
@@ -124,6 +126,7 @@ void api_backends_close(struct api_engine *e);
 void api_backends_forget(heddle_context *c, const struct fe_table *t);
 /* Of the backend with devices: how many there are. */
 int api_backends_devices(void);
+double api_backends_link(const int *devices, int n);
 bool api_backends_lost(struct api_engine *e, int slot);
 /* Of the backend with a device; UNSUPPORTED if there is none. */
 int api_backends_wait(heddle_context *c, void *event, struct hd_err *err);

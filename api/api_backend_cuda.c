@@ -68,6 +68,11 @@ static int count(void)
     return api_gpu_count();
 }
 
+static double link_of(const int *devices, int n)
+{
+    return api_gpu_link(devices, n);
+}
+
 /* Or it could not be opened. */
 static bool lost(struct api_engine *e, int slot)
 {
@@ -569,6 +574,7 @@ const struct api_backend api_backend_cuda = {
     .run = run,
     .give = api_gpu_give,
     .devices = count,
+    .link = link_of,
     .lost = lost,
     .room = room,
     .exchange = &exchange,

@@ -127,6 +127,7 @@ static int new_context(const heddle_options *options, heddle_context **out, stru
     c->cache_limit = o.cache_limit ? o.cache_limit : default_cache_limit;
     c->ndevices = ndevices;
     memcpy(c->devices, devices, sizeof devices);
+    c->link = api_devices_link(devices, ndevices);
     c->no_mmap = o.no_mmap != 0;
     pthread_mutex_init(&c->mutex, NULL);
     *out = c;

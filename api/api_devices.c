@@ -76,3 +76,9 @@ int api_devices_read(const heddle_options *o, int devices[RT_MAX_DEVICES], int *
     *n = 1;
     return 0;
 }
+
+/* The driver is asked only where several were named, which has opened it. */
+double api_devices_link(const int *devices, int n)
+{
+    return n > 1 ? api_backends_link(devices, n) : 0;
+}

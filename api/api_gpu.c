@@ -54,6 +54,16 @@ static int count_cuda(void)
 
 int (*api_gpu_count)(void) = count_cuda;
 
+/* A broadcast of 137 MB between two H200 over NVLink takes 0.28 ms, with its fragment (docs/scale.md). */
+static double link_cuda(const int *devices, int n)
+{
+    static const double nvlink = 300e9;
+    const struct rt_driver *cu;
+    return rt_driver_get(&cu, NULL) == 0 && rt_driver_has_links(cu, devices, n) ? nvlink : 0;
+}
+
+double (*api_gpu_link)(const int *devices, int n) = link_cuda;
+
 /* Behind the context's GPUs those from the first on; where a machine has fewer, that is opened again. */
 static int device_of(const heddle_context *c, int number)
 {

@@ -18,6 +18,8 @@ typedef int api_gpu_opener(int number, bool cold, struct rt_gpu_ahead *ahead, st
 extern api_gpu_opener *api_gpu_open;
 /* How many devices there are; likewise. */
 extern int (*api_gpu_count)(void);
+/* Bytes a second from one to another of n devices, as a statement's fragments send them; 0: nobody knows. Likewise. */
+extern double (*api_gpu_link)(const int *devices, int n);
 
 /* As api_gpu_get: the emitted program's code is compiled while the GPU opens, on so many threads. fresh: also what the cache
  * has. */

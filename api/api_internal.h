@@ -53,6 +53,7 @@ struct heddle_context {
     char backend[16]; /* auto, cpu, cuda */
     int ndevices; /* 1 or more */
     int devices[RT_MAX_DEVICES]; /* numbers of GPUs; the first one is that of whatever runs on one */
+    double link; /* bytes a second from one of several to another; 0: not known */
     bool no_mmap; /* copy database files instead */
     void *exec; /* the executor's part, made when first needed; see api_statement.c */
     void (*exec_free)(void *exec);
@@ -61,6 +62,8 @@ struct heddle_context {
 
 /* The GPUs that options name, or USER; RESOURCE where this machine has GPUs, but not as many. */
 int api_devices_read(const heddle_options *o, int devices[RT_MAX_DEVICES], int *n, struct hd_err *err);
+/* For heddle_context.link. */
+double api_devices_link(const int *devices, int n);
 
 /* ---- database ------------------------------------------------------------------------------ */
 

@@ -34,7 +34,8 @@ static bool slots_are_good(const struct api_spread *p)
 
 /* ---- the decision ------------------------------------------------------------------------------ */
 
-/* For tests: with "always" whatever can be spread is, with "never" nothing. */
+/* For tests: with "always" whatever can be spread is, with "divide" also what of tables that every GPU has whole can be divided, with
+ * "never" nothing. */
 static const char *wanted(void)
 {
     const char *text = secure_getenv("HEDDLE_SPREAD");
@@ -170,6 +171,7 @@ static int compare(struct api_spread *p, struct hd_err *err)
     p->compared = true;
     p->numbers = (struct pl_devices_in){.work = pl_work_of(s->program->pl),
                                         .devices = p->workers,
+                                        .link = s->db->context->link,
                                         .fits = !room || s->backend->late->bytes(s->program) < room,
                                         .last = PL_NO_SPREAD};
     return choose_number(p, err);
@@ -187,9 +189,10 @@ static int decide(struct api_spread *p, struct hd_err *err)
         return stay(p, "the context's other GPUs were lost");
     if (strcmp(wanted(), "never") == 0)
         return stay(p, "HEDDLE_SPREAD=never");
-    if (strcmp(wanted(), "always") != 0)
+    p->divide = strcmp(wanted(), "divide") == 0;
+    if (!p->divide && strcmp(wanted(), "always") != 0)
         return compare(p, err);
-    snprintf(p->why, sizeof p->why, "HEDDLE_SPREAD=always");
+    snprintf(p->why, sizeof p->why, "HEDDLE_SPREAD=%s", wanted());
     return api_spread_cut(p, 0, err);
 }
 

@@ -130,6 +130,7 @@ struct api_spread {
     bool segments; /* each worker has one: there are any number of workers, and no passes */
     int workers; /* else lanes * passes: worker w is on GPU w % lanes; 1: the plan stays on the first one */
     char why[200];
+    bool divide; /* for tests: pl_distribute_options.divide */
     bool compared; /* one GPU or several, by these: */
     struct pl_devices_in numbers;
     int nfragments;

@@ -124,6 +124,8 @@ int api_spread_cut(struct api_spread *p, double memory, struct hd_err *err)
     const struct api_cut how = {.workers = p->workers,
                                 .segments = p->segments,
                                 .gpus = memory == 0 && p->of->backend->side == PL_GPU,
+                                .link = p->of->db->context->link,
+                                .divide = p->divide,
                                 .memory = memory,
                                 .streams = memory > 0 && api_spread_streams(p)};
     HD_TRY(api_statement_cut(&p->arena, p->of, &how, &document, err));

@@ -190,7 +190,9 @@ struct cJSON;
 struct api_cut {
     int workers;
     bool segments; /* each has a segment of what has segments; else all */
-    bool gpus; /* they are GPUs of one host, side by side */
+    bool gpus; /* they are GPUs of one host, side by side, */
+    double link; /* with so many bytes a second from one to another; 0: not known */
+    bool divide; /* for tests: pl_distribute_options.divide */
     double memory; /* bytes for the states of each; 0: enough */
     bool streams; /* tables have no room beside them */
 };

@@ -27,6 +27,8 @@ int api_statement_cut(struct hd_arena *a, const struct heddle_statement *s, cons
     const struct pl_distribute_options o = {.workers = how->workers,
                                             .segments = how->segments,
                                             .gpus = how->gpus,
+                                            .link = how->link,
+                                            .divide = how->divide,
                                             .memory = how->memory,
                                             .streams = how->streams,
                                             .value = value_in,

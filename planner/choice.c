@@ -147,7 +147,7 @@ bool pl_cpu_has_few(const struct pl_work *work)
 
 /* A fragment has launches and a result of its own, which threads wait for: on two H200, TPC-H at SF 100, prepared
  * statements, 0.1 to 0.25 ms beside its part of the work in most queries (docs/scale.md, "Two GPUs, measured"). Rows go
- * from GPU to GPU as over PCIe; what links there are is not known. */
+ * from GPU to GPU as over PCIe where nobody knows the link. */
 static const double fragment_ms = 0.2, exchange_bytes_of_ms = 40e6;
 /* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
 static const double least_fragment_ms = 0.08, most_exchange_bytes_of_ms = 326e6;
@@ -172,15 +172,20 @@ static double alone_model_ms(const struct pl_devices_in *in)
     return gpu_model_ms(&(struct pl_choice_in){.work = {[PL_GPU] = in->work}});
 }
 
-static double spread_ms(const struct pl_devices_in *in, double alone, double of_fragment, double bytes_of_ms)
+static double spread_ms(const struct pl_devices_in *in, double alone, double of_fragment, double of_bytes)
 {
-    return alone / in->devices + of_fragment * HD_MAX(in->fragments, 1) + in->bytes / bytes_of_ms;
+    return alone / in->devices + of_fragment * HD_MAX(in->fragments, 1) + in->bytes / of_bytes;
+}
+
+static double bytes_of_ms(const struct pl_devices_in *in)
+{
+    return in->link > 0 ? in->link / 1e3 : exchange_bytes_of_ms;
 }
 
 static double devices_model_ms(const struct pl_devices_in *in, enum pl_spread where)
 {
     double alone = alone_model_ms(in);
-    return where == PL_ONE ? alone : spread_ms(in, alone, fragment_ms, exchange_bytes_of_ms);
+    return where == PL_ONE ? alone : spread_ms(in, alone, fragment_ms, bytes_of_ms(in));
 }
 
 double pl_devices_measure(const struct pl_devices_in *in, enum pl_spread where, double ms)
@@ -204,7 +209,7 @@ static double at_best(const struct pl_devices_in *in, enum pl_spread where)
 {
     if (where == PL_ONE)
         return alone_model_ms(in) / overestimate;
-    return spread_ms(in, devices_ms(in, PL_ONE), least_fragment_ms, most_exchange_bytes_of_ms);
+    return spread_ms(in, devices_ms(in, PL_ONE), least_fragment_ms, HD_MAX(bytes_of_ms(in), most_exchange_bytes_of_ms));
 }
 
 bool pl_devices_may_gain(const struct pl_devices_in *in)

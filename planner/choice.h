@@ -76,6 +76,7 @@ struct pl_tried {
 struct pl_devices_in {
     struct pl_work work; /* of the program for one */
     int devices;
+    double link; /* bytes a second from one to another; 0: not known */
     bool fits; /* all that the plan reads of tables does, into the memory of one */
     int fragments; /* that it is cut into (planner/distribute.h); 0: not cut yet, at least one and what it sends nothing */
     double bytes; /* that fragments send */

@@ -29,7 +29,7 @@ static bool one_column(struct handle *const *env, const struct fe_expr *e, struc
     return true;
 }
 
-static bool is_string_work(const struct fe_expr *e)
+bool map_is_string_work(const struct fe_expr *e)
 {
     enum fe_cost cost = fe_op_form(e->op)->cost;
     if (cost == FE_COST_TEXT || cost == FE_COST_SEARCH)
@@ -39,7 +39,7 @@ static bool is_string_work(const struct fe_expr *e)
     if (e->op == FE_TRY_CAST && hd_type_is_text(e->args[0]->type))
         return true;
     for (int i = 0; i < e->nargs; i++)
-        if (is_string_work(e->args[i]))
+        if (map_is_string_work(e->args[i]))
             return true;
     return false;
 }
@@ -136,7 +136,7 @@ void map_plan(struct ctx *c, struct pl_node *n, struct handle *const *env, const
     struct handle *h;
     const struct fe_table *t;
     int column, nargs = e->op == FE_IN ? 1 : e->nargs; /* a list's items are constants */
-    if (!is_string_work(e))
+    if (!map_is_string_work(e))
         return;
     if (!lx_may_fail(e) && is_strict(e) && map_column(c, env, e, &h, &t, &column)) {
         mark(c, e);

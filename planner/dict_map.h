@@ -9,6 +9,8 @@
 void map_plan(struct ctx *c, struct pl_node *n, struct handle *const *env, const struct fe_expr *e, double rows);
 /* Whether that is so of e itself. */
 bool map_planned(const struct ctx *c, const struct fe_expr *e);
+/* What is worth that: it reads texts, and does not only compare them. */
+bool map_is_string_work(const struct fe_expr *e);
 /* The one column that e reads, handle h, and its dictionary; false: there is none. */
 bool map_column(struct ctx *c, struct handle *const *env, const struct fe_expr *e, struct handle **h,
                 const struct fe_table **t, int *column);

@@ -161,6 +161,17 @@ static int cut_best(const struct dist *start, const struct pl_distribute_options
     return 0;
 }
 
+/* Of schemes that tables of the chosen cut have of their own. */
+static int cut_own(const struct dist *d, pl_value_fn value, struct hd_err *err)
+{
+    for (int i = 0; i < d->fragments.n; i++) {
+        struct pl_scheme *s = d->fragments.v[i].own;
+        if (s)
+            HD_TRY(pl_scheme_cut(d->a, s, &s->table, 1, d->workers, value, err));
+    }
+    return 0;
+}
+
 int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct cJSON *tree,
                   const struct fe_catalog *cat, const struct pl_distribute_options *opt, struct cJSON **out,
                   struct hd_err *err)
@@ -175,11 +186,14 @@ int pl_distribute(struct hd_arena *a, const struct fe_plan *plan, const struct c
                 best;
     start.segments = opt->segments;
     start.gpus = opt->gpus;
+    start.link = opt->link;
+    start.divide = opt->divide;
     start.streams = opt->streams;
     dist_need(&start);
     name_prefixes(&start, cat);
     start.shown_sort = opt->memory > 0 ? find_shown_sort(plan->root) : NULL;
     HD_TRY(cut_best(&start, opt, &best, err));
+    HD_TRY(cut_own(&best, opt->value, err));
     *out = dist_document(&best);
     return 0;
 }

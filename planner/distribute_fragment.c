@@ -8,16 +8,17 @@
 
 /* Costs in rows that a worker goes through. */
 struct rates {
+    double ns;       /* of a row */
     double fragment; /* one more */
     double piece;    /* what a worker sends to one other of a shuffle, beside its rows */
     double bytes;    /* so many cost a row more, on their way to somebody else */
     double loop;     /* of a loop over pairs a nanosecond of a CPU */
 };
-/* Machines: a row is 10 ns, roughly, a fragment 2 ms. */
-static const struct rates machines = {200e3, 10e3, 16, 0.1};
-/* GPUs of one host: a row is 0.1 ns, a fragment 0.2 ms, 40 GB/s go from one to another (planner/choice.c), 500 G pairs take 0.19 s
- * (docs/performance.md). */
-static const struct rates gpus = {2e6, 100e3, 4, 0.004};
+/* Machines: a fragment takes 2 ms, 1.6 GB/s go from one to another. */
+static const struct rates machines = {10, 200e3, 10e3, 16, 0.1};
+/* GPUs of one host: a fragment takes 0.2 ms, 500 G pairs take 0.19 s (docs/performance.md), and 40 GB/s go from one to another where
+ * nobody knows their link. */
+static const struct rates gpus = {0.1, 2e6, 100e3, 4, 0.004};
 /* Passes: a row (and each 16 bytes) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
  * GPU's memory. What comes over the link again is priced by itself (distribute_part.c). */
 static const double BY_HOST = 32;
@@ -201,9 +202,29 @@ bool dist_exceeds(const struct dist *d, const struct fe_node *n)
     return d->memory > 0 && state_bytes(d, n) > d->memory;
 }
 
-static const struct rates *rates_of(const struct dist *d)
+static struct rates rates_of(const struct dist *d)
 {
-    return d->gpus ? &gpus : &machines;
+    struct rates r = d->gpus ? gpus : machines;
+    if (d->gpus && d->link > 0)
+        r.bytes = d->link * r.ns / 1e9;
+    return r;
+}
+
+double dist_row_ns(const struct dist *d)
+{
+    return rates_of(d).ns;
+}
+
+/* To who reads all of them. */
+static double sent(const struct rates *r, double rows, double bytes)
+{
+    return rows + bytes / r->bytes;
+}
+
+double dist_sending(const struct dist *d, const struct fe_node *n)
+{
+    const struct rates r = rates_of(d);
+    return r.fragment + sent(&r, dist_rows(d, n), dist_bytes(d, n));
 }
 
 /* Ends a fragment whose rows are those of rel.op. A scan of them. */
@@ -217,13 +238,12 @@ static struct cJSON *end_fragment(struct dist *d, struct dist_rel rel, struct di
     f.state_bytes = HD_MAX(rel.state_bytes, f.bytes / (f.every ? d->workers : 1));
     d->state_bytes = HD_MAX(d->state_bytes, f.state_bytes);
     hd_vec_push(d->a, &d->fragments, f);
-    const struct rates *r = rates_of(d);
-    double sent = f.rows + f.bytes / r->bytes;
-    double shuffled = sent / d->workers + r->piece * d->workers;
+    const struct rates r = rates_of(d);
+    double all = sent(&r, f.rows, f.bytes), shuffled = all / d->workers + r.piece * d->workers;
     if (dist_in_passes(d))
-        d->cost += r->fragment + BY_HOST * sent / d->workers;
+        d->cost += r.fragment + BY_HOST * all / d->workers;
     else
-        d->cost += r->fragment + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : sent);
+        d->cost += r.fragment + (f.kept ? f.rows / d->workers : f.shuffle ? shuffled : all);
     struct cJSON *scan = dist_name(d->a, "op", "scan");
     fe_put(scan, "table", fe_make_string(d->a, f.table));
     return scan;
@@ -238,6 +258,14 @@ struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how,
     struct dist_rel out = {.node = rel.node, .plain = true, .split = kept, .by = kept ? rel.by : NULL, .way = rel.way};
     out.op = end_fragment(d, rel, (struct dist_fragment){.kept = kept, .rows = rows});
     return out;
+}
+
+struct dist_rel dist_cut_own(struct dist *d, struct dist_rel rel, struct pl_scheme *own)
+{
+    rel.split = true;
+    rel.op = needed(d, rel);
+    struct cJSON *scan = end_fragment(d, rel, (struct dist_fragment){.rows = dist_rows(d, rel.node), .own = own});
+    return (struct dist_rel){.op = scan, .node = rel.node, .plain = true};
 }
 
 struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows)
@@ -340,10 +368,10 @@ struct dist_rel dist_shuffle_in_turns(struct dist *d, struct dist_rel rel)
 
 bool dist_gains_by_turns(const struct dist *d, const struct fe_node *l, const struct fe_node *r)
 {
-    const struct rates *of = rates_of(d);
-    double pairs = pl_cost_loop(dist_rows(d, l) * dist_rows(d, r), 1) * of->loop;
-    double sent = dist_rows(d, l) + dist_rows(d, r) + (dist_bytes(d, l) + dist_bytes(d, r)) / of->bytes;
-    return pairs - pairs / d->workers > 3 * of->fragment + sent;
+    const struct rates of = rates_of(d);
+    double pairs = pl_cost_loop(dist_rows(d, l) * dist_rows(d, r), 1) * of.loop;
+    double both = sent(&of, dist_rows(d, l) + dist_rows(d, r), dist_bytes(d, l) + dist_bytes(d, r));
+    return pairs - pairs / d->workers > 3 * of.fragment + both;
 }
 
 struct dist_rel dist_shuffle_all(struct dist *d, struct dist_rel rel, int n, const int *columns, double rows)

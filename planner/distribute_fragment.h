@@ -17,6 +17,8 @@ struct dist_rel {
     int way; /* the same one in all relations that are spread in one way: 0 by the scheme, a shuffle's number, or that of a key
                 that tables of segments are cut by, below 0 */
     bool plain; /* of scans, filters, projections and joins alone: cheap, and everywhere the same rows */
+    bool of_table; /* of a base table, through filters and projections alone, whose work is not counted yet: */
+    double pending; /* rows that a worker goes through, beside what filters and expressions take (distribute_own.h) */
     double state_bytes; /* estimate: of the largest state where it is computed, since rows came there */
 };
 
@@ -26,6 +28,7 @@ struct dist_fragment {
     const struct fe_node *node;
     bool every; /* worker runs it; else one does */
     bool kept; /* each worker's result stays there */
+    struct pl_scheme *own; /* spreads the one table that it reads; NULL: the plan's does */
     const char *shuffle; /* the column that says to which worker a row goes; NULL: rows are not spread anew */
     double rows, bytes;
     double state_bytes;
@@ -52,6 +55,8 @@ struct dist {
     bool **need; /* [typed node][column]: read by somebody above */
     bool *set_op; /* [typed node]: below are operators of sets, which have no estimates */
     double *rows; /* [typed node]: estimates made so far; 0: none */
+    double *
+        work; /* [typed node]: likewise, of what filters and expressions of a table take (distribute_own.c); below 0: none */
     struct dist_shared *shared;
     HD_VEC(struct dist_fragment) fragments;
     int ways; /* shuffles so far */
@@ -59,7 +64,9 @@ struct dist {
     bool part_groups; /* groups of a partial step are shuffled to their final one; else one worker has them */
     bool may_part; /* some could be */
     double cost; /* of the plan, in rows that one worker goes through */
-    bool gpus; /* workers are GPUs of one host, side by side */
+    bool gpus; /* workers are GPUs of one host, side by side, */
+    double link; /* with so many bytes a second from one to another; 0: not known */
+    bool divide; /* tables that every worker has whole, whatever that costs */
     double memory; /* bytes for the states of a worker; 0: what they take does not matter */
     bool streams; /* tables are read over the link each time */
     double state_bytes; /* estimate: of the largest state */
@@ -67,7 +74,7 @@ struct dist {
 
 /* Share of what a row costs to find out whether it is a worker's. */
 #define DIST_TESTED 0.3
-/* And in a table that every worker has whole, where indexes mostly lead to the rows that are wanted. */
+/* Of a table that every pass has whole, what it reads over the link: indexes mostly lead to the rows that are wanted. */
 #define DIST_WHOLE 0.5
 
 /* Which columns somebody reads. */
@@ -75,6 +82,10 @@ void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
 /* Values of expressions over n's columns, together, are so many that each worker can have some. */
 bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys);
+/* Nanoseconds that a row takes which a worker goes through: the unit of costs. */
+double dist_row_ns(const struct dist *d);
+/* What one more fragment costs that sends all rows of n, of the columns that somebody reads, to every worker. */
+double dist_sending(const struct dist *d, const struct fe_node *n);
 /* So many rows are gone through where rel is computed. */
 void dist_work(struct dist *d, const struct dist_rel *rel, double rows);
 
@@ -92,6 +103,8 @@ bool dist_exceeds(const struct dist *d, const struct fe_node *n);
  * behind, and with `sets` rows that are there twice may be. */
 enum dist_cut { DIST_GATHER, DIST_KEEP, DIST_GATHER_SET };
 struct dist_rel dist_cut(struct dist *d, struct dist_rel rel, enum dist_cut how, double rows);
+/* As DIST_GATHER, of a part on each worker of the one table that rel reads, which `own` spreads. */
+struct dist_rel dist_cut_own(struct dist *d, struct dist_rel rel, struct pl_scheme *own);
 /* The same of columns that are not those of a typed operator, or that all are read; DIST_GATHER. */
 struct dist_rel dist_cut_all(struct dist *d, struct dist_rel rel, double rows);
 /* The rows of rel, which is spread, are spread anew, by a hash of n columns (of rel.node, in this order) that somebody

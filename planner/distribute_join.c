@@ -7,10 +7,15 @@
  *     that it has a match for (a semijoin reduction: Bernstein and Chiu, Using Semi-Joins to Solve Relational Queries, 1981)
  *   neither is spread, and pairs are looped over: one is dealt to the workers, if that gains
  *   else both are shuffled by columns that the join equates; or one side, the smaller one if there is a choice, goes to
- *   every worker; or both go to one, whatever sends least */
+ *   every worker; or both go to one, whatever sends least
+ *
+ * A side that is a table, of which an index finds the rows that the other one leads to, costs what it takes to find those, wherever
+ * they are: so it is mostly the side that leads to them by whose key both are spread. */
 #include "planner/distribute_join.h"
 
 #include "frontend/json_make.h"
+#include "planner/cost.h"
+#include "planner/distribute_own.h"
 #include "planner/range.h"
 
 static bool left_only(enum fe_join_kind k)
@@ -159,16 +164,24 @@ static bool shuffle_both(struct dist *d, const struct fe_node *n, struct dist_re
     return spread_by_keys(d, n, l, r);
 }
 
+/* The column of a table, below filters and projections, that a column of n is; table NULL: there is none. */
+static struct fe_key_place place_of(const struct fe_node *n, int column)
+{
+    while (n->op == FE_FILTER_OP || (n->op == FE_PROJECT_OP && n->u.project.exprs[column]->op == FE_COL)) {
+        column = n->op == FE_PROJECT_OP ? n->u.project.exprs[column]->col : column;
+        n = n->inputs[0];
+    }
+    if (n->op != FE_SCAN_OP)
+        return (struct fe_key_place){0};
+    return (struct fe_key_place){n->u.scan.table, n->u.scan.columns[column]};
+}
+
 /* Rows of the table that rel scans are found by an index on that column: they need no state. */
 static bool is_indexed(const struct dist_rel *rel, int column)
 {
-    const struct fe_node *n = rel->node;
-    while (n->op == FE_FILTER_OP)
-        n = n->inputs[0];
-    if (n->op != FE_SCAN_OP)
-        return false;
-    for (int i = 0; i < n->u.scan.table->nkeyidx; i++)
-        if (n->u.scan.table->keyidx[i].column == n->u.scan.columns[column])
+    struct fe_key_place at = place_of(rel->node, column);
+    for (int i = 0; at.table && i < at.table->nkeyidx; i++)
+        if (at.table->keyidx[i].column == at.column)
             return true;
     return false;
 }
@@ -297,8 +310,6 @@ static const struct cJSON *reduce(struct dist *d, const struct cJSON *op, const 
     return dist_over(d->a, op, "on", conditions_of_keys(d, op), NULL);
 }
 
-/* ---- the join ----------------------------------------------------------------------------------- */
-
 /* Either side may be the one that is stored: the smaller one is. */
 static void add_table(struct dist *d, const struct dist_rel *l, const struct dist_rel *r, struct dist_rel *out)
 {
@@ -309,16 +320,97 @@ static void add_table(struct dist *d, const struct dist_rel *l, const struct dis
     out->state_bytes = HD_MAX(table.state_bytes, HD_MAX(l->state_bytes, r->state_bytes));
 }
 
+/* ---- sides that are tables ---------------------------------------------------------------------- */
+
+/* The rows of rel's table that so many rows of the other side lead to by an index on that column. */
+static struct dist_met met_by(const struct dist *d, const struct dist_rel *rel, int column, double rows)
+{
+    const struct pl_rates *r = pl_rates(false); /* as in the choice of an index (physical_join.c) */
+    struct fe_key_place at = place_of(rel->node, column);
+    double all = at.table ? (double)at.table->rows : 0, keys = is_indexed(rel, column) ? all : 0, columns = 1;
+    double ns = pl_cost_key_index(r, all, rows);
+    for (int i = 0; i < rel->node->ncols; i++)
+        columns += d->need[rel->node->id][i];
+    for (int i = 0; at.table && i < at.table->nfks; i++) {
+        const struct fe_foreign_key *f = &at.table->fks[i];
+        if (f->n_columns != 1 || f->columns[0] != at.column || !f->offsets || f->parent->rows == 0)
+            continue;
+        keys = (double)f->parent->rows;
+        ns = pl_cost_foreign_key(r, all / keys, f->child_rows != NULL, (int)columns, rows);
+    }
+    double through = pl_cost_build(r, all, 0, dist_rows(d, rel->node));
+    return keys > 0 && ns < through ? (struct dist_met){HD_MIN(rows / keys, 1), ns / through} : DIST_ALL;
+}
+
+/* Of a side that is on each worker: its rows there. */
+static double worker_rows(const struct dist *d, const struct dist_rel *rel)
+{
+    return dist_rows(d, rel->node) / (rel->split ? d->workers : 1);
+}
+
+/* Which rows of a side that is a table the other one leads to. A join looks up either side, or the right one where it keeps left rows
+ * without a match, and goes through the other. */
+struct met_sides {
+    struct dist_met left, right;
+};
+
+static struct dist_met cheaper(struct dist_met a, struct dist_met b)
+{
+    return b.cost < a.cost ? b : a;
+}
+
+static struct met_sides meet_sides(struct dist *d, const struct fe_node *n, const struct dist_rel *l,
+                                   const struct dist_rel *r)
+{
+    struct equated e = equated_columns(d, n);
+    struct met_sides met = {DIST_ALL, DIST_ALL};
+    for (int i = 0; i < e.n; i++) {
+        if (l->of_table && n->u.join.kind == FE_INNER)
+            met.left = cheaper(met.left, met_by(d, l, e.lcol[i], worker_rows(d, r)));
+        if (r->of_table)
+            met.right = cheaper(met.right, met_by(d, r, e.rcol[i], worker_rows(d, l)));
+    }
+    if (met.left.cost < met.right.cost)
+        met.right = DIST_ALL;
+    else
+        met.left = DIST_ALL;
+    return met;
+}
+
+static struct dist_rel settle_side(struct dist *d, struct dist_rel rel, struct dist_met *met)
+{
+    struct dist_rel out = dist_settle(d, rel, *met);
+    if (out.op != rel.op) /* what a fragment sends has no index */
+        *met = DIST_ALL;
+    return out;
+}
+
+/* Rows of a side, as far as they are met. before: the side until it was brought to the other one, for which a fragment goes
+ * through all of a table. */
+static void work_of_side(struct dist *d, const struct dist_rel *before, const struct dist_rel *rel, double rows,
+                         struct dist_met met)
+{
+    bool brought = rel->op != before->op;
+    double all = rel->split ? rows / d->workers : rows;
+    d->cost += brought ? before->pending + all : HD_MIN(all, met.rows * rows);
+}
+
+/* ---- the join ----------------------------------------------------------------------------------- */
+
 struct dist_rel dist_join(struct dist *d, const struct cJSON *op, const struct fe_node *n, struct dist_rel left,
                           struct dist_rel right)
 {
+    struct met_sides met = meet_sides(d, n, &left, &right);
+    left = settle_side(d, left, &met.left);
+    right = settle_side(d, right, &met.right);
+    const struct dist_rel l = left, r = right;
     bool reduced = may_reduce(d, n, &left, &right);
     if (reduced)
         op = reduce(d, op, n, &left, &right);
     else
         bring(d, n, &left, &right);
-    dist_work(d, &left, dist_rows(d, left.node));
-    dist_work(d, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node));
+    work_of_side(d, &l, &left, dist_rows(d, left.node), met.left);
+    work_of_side(d, &r, &right, reduced ? reduced_rows(d, n) : dist_rows(d, right.node), met.right);
     /* A strategy may need what a fragment's result does not have, such as an index: each fragment's planner chooses. */
     struct cJSON *v = d->workers > 1 ? dist_over(d->a, op, "left", left.op, "right", "strategy", "build", NULL)
                                      : dist_over(d->a, op, "left", left.op, "right", NULL);

@@ -110,6 +110,9 @@ void dist_need(struct dist *d)
     d->need = HD_NEWN(d->a, bool *, p->nnodes + 1);
     d->set_op = HD_NEWN(d->a, bool, p->nnodes + 1);
     d->rows = HD_NEWN(d->a, double, p->nnodes + 1);
+    d->work = HD_NEWN(d->a, double, p->nnodes + 1);
+    for (int i = 0; i < p->nnodes; i++)
+        d->work[i] = -1;
     for (int i = 0; i < p->nshared; i++)
         prepare(d, p->shared[i]);
     prepare(d, p->root);

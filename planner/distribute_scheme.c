@@ -106,6 +106,18 @@ int pl_schemes(struct hd_arena *a, const struct fe_table *const *tables, int n, 
     return count;
 }
 
+bool pl_scheme_own(const struct fe_table *t, int workers, struct pl_scheme *out)
+{
+    *out = (struct pl_scheme){.table = t, .column = -1};
+    for (int i = 0; i < t->ncols; i++) {
+        const struct fe_table_column *c = &t->cols[i];
+        bool more = out->column < 0 || c->facts.distinct > t->cols[out->column].facts.distinct;
+        if (has_ranges(c) && pl_scheme_is_sorted(t, i) && is_divisible(c, workers) && more)
+            out->column = i;
+    }
+    return out->column >= 0;
+}
+
 /* Values between the smallest and the largest at equal distances. */
 static int64_t between(const struct fe_facts *f, int i, int workers)
 {

@@ -27,6 +27,8 @@ bool pl_scheme_may_range(const struct fe_table *t, int column, int workers);
 /* Fills s->cuts, so that workers have about as many rows of the largest table that is sorted by the key. */
 int pl_scheme_cut(struct hd_arena *a, struct pl_scheme *s, const struct fe_table *const *tables, int n, int workers,
                   pl_value_fn value, struct hd_err *err);
+/* A scheme for t alone, whose parts lie together: by the column with the most values that it is sorted by. False: there is none. */
+bool pl_scheme_own(const struct fe_table *t, int workers, struct pl_scheme *out);
 /* The column by which rows of t are spread; -1: they are not, every worker has all. */
 int pl_scheme_column(const struct pl_scheme *s, const struct fe_table *t);
 /* Rows of t of one worker lie together, so that it reads no others. */

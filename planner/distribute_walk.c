@@ -8,6 +8,7 @@
 #include "frontend/json_make.h"
 #include "planner/distribute_agg.h"
 #include "planner/distribute_join.h"
+#include "planner/distribute_own.h"
 #include "planner/distribute_pairs.h"
 
 /* ---- typed nodes of operators ------------------------------------------------------------------------------------- */
@@ -52,10 +53,20 @@ static const struct fe_node *find_path(const struct fe_node *n, const char *path
     return found;
 }
 
+static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path);
+
 static struct dist_rel member_of(struct dist *d, const struct cJSON *op, const struct fe_node *top, int i,
                                  const char *path)
 {
     return dist_walk(d, op, below(top, i, path), path);
+}
+
+/* For an operator that leaves it a table's, if it is one's. */
+static struct dist_rel table_of_input(struct dist *d, const struct cJSON *op, const struct fe_node *top,
+                                      const char *path)
+{
+    path = hd_asprintf(d->a, "%s.input", path);
+    return walk(d, fe_member(op, "input"), below(top, 0, path), path);
 }
 
 static struct dist_rel input_of(struct dist *d, const struct cJSON *op, const struct fe_node *top, const char *path)
@@ -108,16 +119,16 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
     const struct fe_table *t = n->u.scan.table;
     int column = d->scheme ? pl_scheme_column(d->scheme, t) : -1;
     double rows = (double)t->rows;
-    struct dist_rel out = {.op = fe_copy_json(d->a, op), .node = n, .plain = true};
+    struct dist_rel out = {.op = fe_copy_json(d->a, op), .node = n, .plain = true, .of_table = true};
     if (d->segments && t->nsegments)
         return scan_segments(d, out, t);
     if (column < 0) {
-        d->cost += DIST_WHOLE * rows;
+        out.pending = rows;
         dist_read(d, n, DIST_WHOLE);
         return out;
     }
     bool ends = pl_scheme_is_sorted(t, column) && !d->scheme->hashed;
-    d->cost += (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
+    out.pending = (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
     dist_read(d, n, ends ? 1.0 / d->workers : 1);
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");
@@ -183,13 +194,23 @@ static struct dist_rel over_input(struct dist *d, const struct cJSON *op, const 
     out.op = dist_over(d->a, op, "input", in.op, expressions, NULL);
     fe_put(out.op, expressions, exprs);
     out.node = n;
-    dist_work(d, &out, dist_rows(d, in.node));
+    if (out.of_table)
+        out.pending += dist_rows(d, in.node) / (out.split ? d->workers : 1);
+    else
+        dist_work(d, &out, dist_rows(d, in.node));
     return out;
+}
+
+/* Subplans are joins. */
+static struct dist_rel rows_one_by_one(struct dist *d, const struct cJSON *op, const struct fe_node *n,
+                                       const char *path, const char *expressions)
+{
+    return has_subplan(fe_member(op, expressions)) ? input_of(d, op, n, path) : table_of_input(d, op, n, path);
 }
 
 static struct dist_rel filter(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = input_of(d, op, n, path);
+    struct dist_rel in = rows_one_by_one(d, op, n, path, "pred");
     struct dist_rel out = over_input(d, op, n, in, path, "pred");
     out.by = first_columns(d, &in, n);
     return out;
@@ -197,7 +218,7 @@ static struct dist_rel filter(struct dist *d, const struct cJSON *op, const stru
 
 static struct dist_rel project(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel in = input_of(d, op, n, path);
+    struct dist_rel in = rows_one_by_one(d, op, n, path, "exprs");
     struct dist_rel out = over_input(d, op, n, in, path, "exprs");
     const struct fe_node *p = find_kind(n, FE_PROJECT_OP);
     if (p->inputs[0]->op == FE_PROJECT_OP && same_op(p->inputs[0], n))
@@ -409,8 +430,9 @@ static struct dist_rel window(struct dist *d, const struct cJSON *op, const stru
 
 static struct dist_rel join(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
-    struct dist_rel left = member_of(d, fe_member(op, "left"), n, 0, hd_asprintf(d->a, "%s.left", path));
-    return dist_join(d, op, n, left, member_of(d, fe_member(op, "right"), n, 1, hd_asprintf(d->a, "%s.right", path)));
+    const char *left = hd_asprintf(d->a, "%s.left", path), *right = hd_asprintf(d->a, "%s.right", path);
+    struct dist_rel l = walk(d, fe_member(op, "left"), below(n, 0, left), left);
+    return dist_join(d, op, n, l, walk(d, fe_member(op, "right"), below(n, 1, right), right));
 }
 
 /* ---- sets --------------------------------------------------------------------------------------------------------------- */
@@ -496,7 +518,7 @@ static struct dist_rel difference(struct dist *d, const struct cJSON *op, const 
 
 /* ---- all --------------------------------------------------------------------------------------------------------------- */
 
-struct dist_rel dist_walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
+static struct dist_rel walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
 {
     const char *name = fe_member_text(op, "op");
     enum fe_relop kind = 0;
@@ -524,4 +546,9 @@ struct dist_rel dist_walk(struct dist *d, const struct cJSON *op, const struct f
     case FE_RELOP_COUNT: break;
     }
     HD_BUG("operator %d", (int)kind);
+}
+
+struct dist_rel dist_walk(struct dist *d, const struct cJSON *op, const struct fe_node *n, const char *path)
+{
+    return dist_settle(d, walk(d, op, n, path), DIST_ALL);
 }

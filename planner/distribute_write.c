@@ -98,8 +98,9 @@ static struct cJSON *plan_json(struct dist *d, const struct dist_fragment *f, co
         struct cJSON *both = fe_make_list(d->a);
         fe_push(both, fe_copy_json(d->a, f->root));
         fe_push(both, fe_copy_json(d->a, shared));
-        if (d->scheme || dist_in_passes(d) || d->numbers_workers)
-            pl_scheme_params(d->a, d->scheme, both, d->workers, d->param_prefix, params, *bind);
+        const struct pl_scheme *scheme = f->own ? f->own : d->scheme;
+        if (scheme || dist_in_passes(d) || d->numbers_workers)
+            pl_scheme_params(d->a, scheme, both, d->workers, d->param_prefix, params, *bind);
     }
     if (fe_first_json(params))
         fe_put(v, "params", params);

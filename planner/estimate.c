@@ -298,30 +298,35 @@ const struct fe_table *node_table(const struct fe_node *n)
     return n->op == FE_SCAN_OP ? n->u.scan.table : NULL;
 }
 
+struct handle **est_scanned(const struct ctx *c, const struct fe_table *t, const struct fe_expr *filter)
+{
+    struct ctx *m = (struct ctx *)(uintptr_t)c; /* handles made here are only looked at */
+    struct handle *row = h_row(m, 0, t, -1, false);
+    struct handle **env = HD_NEWN(c->a, struct handle *, t->ncols + 1);
+    bool *used = HD_NEWN(c->a, bool, t->ncols + 1);
+    need_expr(used, filter);
+    for (int i = 0; i < t->ncols; i++)
+        env[i] = used[i] ? h_column(m, t, i, row) : NULL;
+    return env;
+}
+
 static double est_scan(const struct ctx *c, const struct fe_node *n)
 {
     const struct fe_table *t = n->u.scan.table;
     double rows = (double)t->rows;
     if (!n->u.scan.filter)
         return rows;
-    struct ctx *m = (struct ctx *)(uintptr_t)c; /* handles made here are only looked at */
-    struct handle *row = h_row(m, 0, t, -1, false);
-    struct handle **env = HD_NEWN(c->a, struct handle *, t->ncols);
-    bool *used = HD_NEWN(c->a, bool, t->ncols + 1);
-    need_expr(used, n->u.scan.filter);
-    for (int i = 0; i < t->ncols; i++)
-        env[i] = used[i] ? h_column(m, t, i, row) : NULL;
-    return HD_MAX(1.0, rows * lx_selectivity(c, env, n->u.scan.filter));
+    return HD_MAX(1.0, rows * lx_selectivity(c, est_scanned(c, t, n->u.scan.filter), n->u.scan.filter));
 }
 
-/* Columns of a node that are those of a table, or computed of them; NULL: they are not. */
-static struct handle **columns_of(struct ctx *m, const struct fe_node *n)
+struct handle **est_columns(const struct ctx *c, const struct fe_node *n)
 {
+    struct ctx *m = (struct ctx *)(uintptr_t)c;
     if (n->op == FE_FILTER_OP)
-        return columns_of(m, n->inputs[0]);
+        return est_columns(c, n->inputs[0]);
     if (n->op != FE_PROJECT_OP && !node_table(n))
         return NULL;
-    struct handle **in = node_table(n) ? NULL : columns_of(m, n->inputs[0]);
+    struct handle **in = node_table(n) ? NULL : est_columns(c, n->inputs[0]);
     struct handle *row = node_table(n) ? h_row(m, 0, node_table(n), -1, false) : NULL;
     if (!in && !row)
         return NULL;
@@ -333,7 +338,7 @@ static struct handle **columns_of(struct ctx *m, const struct fe_node *n)
 
 double est_filter_share(const struct ctx *c, const struct fe_node *n)
 {
-    struct handle **env = columns_of((struct ctx *)(uintptr_t)c, n->inputs[0]);
+    struct handle **env = est_columns(c, n->inputs[0]);
     return env ? lx_selectivity(c, env, n->u.filter.pred) : 0.2;
 }
 

@@ -20,6 +20,10 @@ double est_rows(const struct ctx *c, const struct fe_node *n);
 double est_share(const struct ctx *c, const struct fe_node *n);
 /* Share of the rows below a FILTER that it leaves. */
 double est_filter_share(const struct ctx *c, const struct fe_node *n);
+/* Columns of a node that are those of a table, or computed of them; NULL: they are not. Those of a table that its scan's filter
+ * reads, by their numbers there. Handles are only looked at. */
+struct handle **est_columns(const struct ctx *c, const struct fe_node *n);
+struct handle **est_scanned(const struct ctx *c, const struct fe_table *t, const struct fe_expr *filter);
 const struct fe_table *node_table(const struct fe_node *n); /* SCAN: its table, else NULL */
 
 /* Rows of n come with ascending values of column expression e, never NULL. every: and n keeps all rows of a table. */
@@ -28,7 +32,7 @@ bool est_in_order(const struct fe_node *n, const struct fe_expr *e, bool every);
 /* What facts say of a key expression over a node's output. */
 struct est_key {
     double distinct; /* values; < 0 unknown */
-    double heavy;    /* share of the rows that have the most frequent value */
+    double heavy; /* share of the rows that have the most frequent value */
 };
 /* What was asked of a node, column by column for keys (NULL: none yet). */
 struct est_node {

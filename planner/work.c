@@ -52,6 +52,17 @@ static struct price of_operator(enum fe_op op)
     HD_BUG("operator %d", (int)op);
 }
 
+double pl_work_of_operator(enum fe_op op, bool gpu)
+{
+    const struct price p = of_operator(op);
+    return gpu ? p.gpu : p.cpu;
+}
+
+double pl_work_of_value(double bytes, bool gpu)
+{
+    return gpu ? neighbour.gpu + bytes / gpu_bytes_of_ms * 1e6 : neighbour.cpu;
+}
+
 struct walk {
     const struct pl_program *p;
     struct pl_work *w;

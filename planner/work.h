@@ -14,6 +14,11 @@ struct pl_work {
                                   largest pipeline alone, as kernels are compiled side by side */
 };
 
+/* Nanoseconds of a thread of a CPU, or of a large GPU: of an operator of expressions beside its arguments; of a value of so many bytes
+ * that is read behind the one of the row before. */
+double pl_work_of_operator(enum fe_op op, bool gpu);
+double pl_work_of_value(double bytes, bool gpu);
+
 /* Of a planned program, which was planned for either. */
 struct pl_work pl_work_of(const struct pl_program *p);
 

@@ -93,3 +93,25 @@ int rt_driver_device(const struct rt_driver *d, int number, struct rt_driver_dev
     out->memory = memory;
     return 0;
 }
+
+static bool is_linked(const struct rt_driver *d, int from, int to)
+{
+    cu_device a, b;
+    int access = 0, atomics = 0;
+    return d->cuDeviceGet(&a, from) == 0 && d->cuDeviceGet(&b, to) == 0 &&
+           d->cuDeviceGetP2PAttribute(&access, CU_P2P_ACCESS, a, b) == 0 && access &&
+           d->cuDeviceGetP2PAttribute(&atomics, CU_P2P_ATOMICS, a, b) == 0 && atomics;
+}
+
+bool rt_driver_has_links(const struct rt_driver *d, const int *numbers, int n)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            if (numbers[i] != numbers[k]) {
+                if (!is_linked(d, numbers[i], numbers[k]))
+                    return false;
+                any = true;
+            }
+    return any;
+}

@@ -63,6 +63,8 @@ enum cu_device_attribute {
     CU_ARCH_MINOR = 76,
     CU_COOPERATIVE = 95
 };
+/* Of two devices. */
+enum { CU_P2P_ACCESS = 2, CU_P2P_ATOMICS = 3 };
 enum cu_function_attribute {
     CU_FUNC_SHARED_BYTES = 1,
     CU_FUNC_LOCAL_BYTES = 3,
@@ -96,5 +98,8 @@ struct rt_driver_device {
     uint64_t memory;
 };
 int rt_driver_device(const struct rt_driver *d, int number, struct rt_driver_device *out);
+/* Whether all pairs of these devices, two at least that differ, have a link of their own (NVLink) and not PCIe alone: atomic operations of
+ * the one on memory of the other are native only there. */
+bool rt_driver_has_links(const struct rt_driver *d, const int *numbers, int n);
 
 #endif

@@ -44,6 +44,8 @@ def database(path):
                           "l": pa.array([2**63 - 1] * 4 + [-(2**63 - 1)] * 4, pa.int64())}),
         "dated": pa.table({"day": [day + datetime.timedelta(i // 3) for i in range(90)], "x": list(range(90))}),
         "spread": pa.table({"x": list(range(500_000)), "y": pa.array([i % 1000 for i in range(500_000)], pa.int32())}),
+        "notes": pa.table({"id": list(range(300_000)), "n": pa.array([i * 7 % 5000 for i in range(300_000)], pa.int32()),
+                           "t": [f"note {i * 7919 % 100_003} of {i}" for i in range(300_000)]}),
         "keyless": pa.table({"a": ["x", None, "y", "x"] * 25, "b": [1.5, None, -0.0, 0.0] * 25}),
         "empty": pa.table({"e": pa.array([], pa.int32()), "z": pa.array([], pa.decimal128(12, 2))})},
         primary_keys={"parent": "p", "wide": "id"}, foreign_keys={"child": {"k": "parent"}})
@@ -81,6 +83,9 @@ V = {"arg": "v"}
 SOME = {"op": "sort", "keys": ["p"], "limit": 50, "input": scan("parent", filter="p > 3")}  # one worker has them
 Y = {"op": "project", "exprs": [{"expr": "nullif(y, 7)", "as": "y"}], "input": {"op": "repeat", "count": "4", "input": scan("spread", filter="y < 900")}}
 REDUCED = ["broadcast", "gather", "result"]
+SEARCHED = scan("notes", filter="t like '%77%' or t like '%123%' or t like '%9 of 8%'")  # which takes long
+FOUND = {"op": "project", "exprs": ["n", {"expr": "length(t)", "as": "size"}], "input": SEARCHED}
+PARTS = ["broadcast", "gather", "result"]
 SHARED = {"sums": aggregate(CHILD, ["small"], ("sum", {"arg": "f"}))}
 
 # What, the plan, the exchanges.
@@ -114,6 +119,13 @@ CASES = [
     ("a strategy that a result does not allow", join("inner", CHILD, PARENT, ["k", "p"], strategy="index", build="right"), LOCAL),
     ("the same beside a result", join("inner", aggregate(CHILD, ["small"], ("count", {})), PARENT, ["small", "p"], strategy="index",
      build="right"), None),
+    ("a table that is searched", aggregate(join("semi", scan("spread"), SEARCHED, ["y", "n"]), [], ("count", {}), ("sum", {"arg": "x"})), PARTS),
+    ("a table that is searched, and computed of", aggregate(join("inner", scan("spread"), FOUND, ["y", "n"]), ["size"], ("count", {}),
+                                                            ("min", {"arg": "x"})), None),
+    ("a table that is searched for rows that are not there", aggregate(join("anti", scan("spread"), scan(
+        "notes", filter=SEARCHED["filter"] + " or t like '%123% of 4'"), ["y", "n"]), [], ("sum", {"arg": "x"})), PARTS),
+    ("a table of which nothing is found", aggregate(join("semi", scan("spread"), scan("notes", filter="t like '%x%' or t like '%y%' or t like '%z%'"),
+                                                         ["y", "n"]), [], ("count", {})), PARTS),
     ("large sides", join("inner", CHILD, scan("child", alias="b"), ["v", "b.v"]), {2: ["broadcast", "result"], 5: ["shuffle"] * 2 + LOCAL}),
     ("large sides, all rows", join("full", CHILD, scan("child", alias="b", filter="b.v > 3"), ["v", "b.v"], ["s", "b.s"]),
      ["shuffle", "shuffle", "result"]),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Plans on several devices give the rows that they give on one.
 
-    devices.py --heddle BIN --db DB [--devices 2,4] [--repeat 2] [--params CLASS.json] [--direct] PLAN...
+    devices.py --heddle BIN --db DB [--devices 2,4] [--repeat 2] [--params CLASS.json] [--direct] [--divide] PLAN...
 
-HEDDLE_SPREAD=always spreads every plan that can be. The last of the repeated executions is compared, which runs what the
+HEDDLE_SPREAD=always spreads every plan that can be; with --divide =divide, and the first fragment is a part of a table on every device, which all
+of them read. The last of the repeated executions is compared, which runs what the
 first one has prepared. --params: values by query, for the plan of the same name. --direct: all exchanges go from device to
 device.
 """
@@ -18,7 +19,7 @@ import tempfile
 
 
 def run(args, devices, *command):
-    env = {**os.environ, "HEDDLE_SPREAD": "always"}
+    env = {**os.environ, "HEDDLE_SPREAD": "divide" if args.divide else "always"}
     command = [args.heddle, *command, "--db", args.db, "--backend", "cuda", "--device", devices, "--threads", "2"]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     if done.returncode != 0:
@@ -37,6 +38,9 @@ def rows(args, plan, params, devices, repeat):
 def check_shown(args, plan, params, n):
     """What goes over links is told of each exchange."""
     text = run(args, ",".join(map(str, range(n))), "explain", plan, *params, "--dump", "devices").stdout
+    own = f"fragment 0 on GPU {', '.join(map(str, range(n)))}: broadcast"
+    if args.divide and own not in text:
+        raise SystemExit(f"{plan} on {n} devices: no table is divided\n{text}")
     for line in text.splitlines():
         exchange = re.match(r"fragment \d+ on GPU ([\d, ]+)(?:, reads .*)?: (gather|broadcast|shuffle)", line)
         if exchange and "," in exchange[1]:
@@ -77,6 +81,7 @@ def main():
     ap.add_argument("--repeat", type=int, default=2)
     ap.add_argument("--params")
     ap.add_argument("--direct", action="store_true")
+    ap.add_argument("--divide", action="store_true")
     ap.add_argument("plans", nargs="+")
     args = ap.parse_args()
     values = json.loads(pathlib.Path(args.params).read_text()) if args.params else {}

@@ -1,7 +1,8 @@
 /* The CUDA driver's interface (runtime/gpu/driver.def) over host memory, built as libcuda.so.1: two devices of one kind.
  * Calls are checked as the driver checks them: a current context, handles of that context, addresses inside of
  * allocations, peers that were enabled. Work is done when it is queued, so order is not what this shows; and the one
- * kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other. */
+ * kernel is that of tests/simt/test_devices.c. $FAKE_DRIVER_APART: the devices have no access to each other;
+ * $FAKE_DRIVER_PCIE: they have, but no link of their own. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,6 +316,15 @@ int cuDeviceCanAccessPeer(int *can, cu_device d, cu_device peer)
 {
     *can = d != peer && !getenv("FAKE_DRIVER_APART");
     return d < DEVICES && peer < DEVICES ? OK : INVALID_VALUE;
+}
+
+int cuDeviceGetP2PAttribute(int *value, int attribute, cu_device from, cu_device to)
+{
+    bool access = from != to && !getenv("FAKE_DRIVER_APART");
+    if (from == to || from >= DEVICES || to >= DEVICES || (attribute != CU_P2P_ACCESS && attribute != CU_P2P_ATOMICS))
+        return INVALID_VALUE;
+    *value = access && (attribute == CU_P2P_ACCESS || !getenv("FAKE_DRIVER_PCIE"));
+    return OK;
 }
 
 int cuCtxEnablePeerAccess(cu_context peer, unsigned flags)

@@ -609,6 +609,20 @@ static void check_graphs(int devices)
     dlclose(driver);
 }
 
+/* A device has no link to itself, and none that lacks access or native atomic operations is one. */
+static void check_links(void)
+{
+    const int two[] = {0, 1}, three[] = {1, 0, 0}, one[] = {1, 1}, none[] = {0, 99};
+    const struct rt_driver *cu;
+    bool linked = !getenv("FAKE_DRIVER_APART") && !getenv("FAKE_DRIVER_PCIE");
+    OK(rt_driver_get(&cu, &err));
+    CHECK(rt_driver_has_links(cu, two, 2) == linked, "links of two devices");
+    CHECK(rt_driver_has_links(cu, three, 3) == linked, "links of two devices, one named twice");
+    CHECK(!rt_driver_has_links(cu, one, 2) && !rt_driver_has_links(cu, two, 1), "links of one device");
+    CHECK(!rt_driver_has_links(cu, none, 2), "links of a device that is not there");
+    printf("%s\n", linked ? "links" : "no links");
+}
+
 static int on_driver(bool fake)
 {
     static struct rt_compiler none = {.compile = copy_source, .close = close_nothing};
@@ -622,8 +636,10 @@ static int on_driver(bool fake)
         OK(rt_nvrtc_compiler(nvrtc, device[0]->info.arch, &compiler, &err));
     for (int i = 0; i < ndevices; i++)
         test_one(device[i]);
-    if (fake)
+    if (fake) {
+        check_links();
         check_graphs(ndevices);
+    }
     test_two(device[0], device[0]);
     if (ndevices > 1)
         test_two(device[0], device[1]);

@@ -251,6 +251,10 @@ static void several_gpus_must_gain(void **state)
     assert_non_null(strstr(why, "on one GPU"));
     in.bytes = 4e9;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
+    in.link = 300e9; /* a tenth of the time */
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
+    in.link = 40e9;
+    assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
     in.bytes = 0;
     in.work.gpu_ms = 0.5;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
