@@ -176,7 +176,7 @@ struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct 
  * `table`, where rows go from GPU to GPU; else on all that the exchange says. */
 int api_spread_table_fill(struct api_spread *p, struct api_spread_fragment *f, int table, struct hd_err *err);
 /* These rows of the fragment become the table's: of a new version if they have another shape. Addresses are the caller's. from gets
- * the ranges of its columns. */
+ * facts of its columns: ranges, and which are unique. */
 int api_spread_use_rows(const struct api_spread *p, const struct api_spread_fragment *f, struct api_spread_table *t,
                         struct fe_table *from, struct hd_err *err);
 /* Rows of the fragment, whose statement on some worker is s, go from GPU to GPU. */

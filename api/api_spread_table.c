@@ -1,5 +1,6 @@
 /* Results of fragments as tables that others read. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/api_backend.h"
 #include "api/api_spread.h"
@@ -52,7 +53,7 @@ struct api_spread_table *api_spread_table_of(const struct api_spread *p, struct 
 static bool same_facts(const struct fe_facts *a, const struct fe_facts *b)
 {
     bool same_range = a->has_range == b->has_range && (!a->has_range || (a->min == b->min && a->max == b->max));
-    return a->known == b->known && a->nulls == b->nulls && same_range;
+    return a->known == b->known && a->nulls == b->nulls && a->unique == b->unique && same_range;
 }
 
 static bool same_column(const struct fe_table_column *a, const struct fe_table_column *b)
@@ -138,14 +139,49 @@ static struct pl_range range_of(const struct api_spread *p, const struct api_spr
     return r;
 }
 
-static int tell_ranges(const struct api_spread *p, const struct api_spread_fragment *f, int table, struct fe_table *to)
+static bool is_fragment(const struct api_spread *p, const struct fe_table *t)
 {
+    for (int i = 0; i < p->nfragments; i++)
+        if (p->fragments[i].name && strcmp(p->fragments[i].name, t->name) == 0)
+            return true;
+    return false;
+}
+
+/* Each of the table's rows has a value of its own there: a column of a database's table that has, of whose rows each is one worker's,
+ * or the one key of all groups. here: one worker has them all. */
+static bool is_unique(const struct api_spread *p, const struct heddle_statement *s, const char *column, bool here)
+{
+    const struct fe_node *n = s->plan->root;
+    int i = api_statement_column(s, column);
+    while (n->op == FE_FILTER_OP || n->op == FE_SORT_OP || n->op == FE_LIMIT_OP || n->op == FE_PROJECT_OP) {
+        const struct fe_expr *e = n->op == FE_PROJECT_OP ? n->u.project.exprs[i] : NULL;
+        if (e && e->op != FE_COL)
+            return false;
+        i = e ? e->col : i;
+        n = n->inputs[0];
+    }
+    if (n->op == FE_SCAN_OP) {
+        const struct fe_facts *facts = &n->u.scan.table->cols[n->u.scan.columns[i]].facts;
+        return facts->known && facts->unique && (here || (!p->segments && !is_fragment(p, n->u.scan.table)));
+    }
+    return n->op == FE_AGGREGATE_OP && here && n->u.agg.nkeys == 1 && n->u.agg.nsets == 0 && i == 0;
+}
+
+/* Parts of other fragments may be planned over tables meanwhile, but not over this one. */
+static int tell_facts(const struct api_spread *p, const struct api_spread_fragment *f, int table, struct fe_table *to)
+{
+    bool kept = f->exchange == API_EXCHANGE_KEEP, here = kept || api_spread_runs(f, p->workers) == 1;
     for (int i = 0; i < to->ncols; i++) {
         struct pl_range r = range_of(p, f, table, to->cols[i].name);
         struct fe_facts *facts = &to->cols[i].facts;
-        facts->known = facts->has_range = r.known;
+        facts->has_range = r.known;
         facts->min = r.lo;
         facts->max = r.hi;
+        facts->unique = is_unique(p, f->part[kept ? table : 0].statement, to->cols[i].name, here);
+        facts->distinct = facts->unique && facts->nulls == 0 ? to->rows : -1;
+        facts->distinct_exact = facts->distinct >= 0;
+        facts->max_mult = facts->unique ? 1 : -1;
+        facts->known = facts->has_range || facts->unique;
     }
     return 0;
 }
@@ -154,7 +190,7 @@ int api_spread_use_rows(const struct api_spread *p, const struct api_spread_frag
                         struct fe_table *from, struct hd_err *err)
 {
     int rc;
-    HD_GUARDED(rc, NULL, err, tell_ranges(p, f, (int)(t - f->table), from));
+    HD_GUARDED(rc, NULL, err, tell_facts(p, f, (int)(t - f->table), from));
     HD_TRY(rc);
     if (!t->table || !same_shape(t->table, from))
         HD_TRY(renew(t, from, err));

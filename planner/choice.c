@@ -146,11 +146,11 @@ bool pl_cpu_has_few(const struct pl_work *work)
 /* ---- several GPUs ----------------------------------------------------------------------- */
 
 /* A fragment has launches and a result of its own, which threads wait for: on two H200, TPC-H at SF 100, prepared
- * statements, 0.1 to 0.25 ms beside its part of the work in most queries (docs/scale.md, "Two GPUs, measured"). Rows go
+ * statements, 0.02 to 0.1 ms beside its kernels (docs/scale.md, "Two GPUs, measured"). Rows go
  * from GPU to GPU as over PCIe where nobody knows the link. */
-static const double fragment_ms = 0.2, exchange_bytes_of_ms = 40e6;
+static const double fragment_ms = 0.1, exchange_bytes_of_ms = 40e6;
 /* The least that a fragment took there, and what NVLink of one H200 gives: what several GPUs cannot be faster than. */
-static const double least_fragment_ms = 0.08, most_exchange_bytes_of_ms = 326e6;
+static const double least_fragment_ms = 0.03, most_exchange_bytes_of_ms = 326e6;
 /* Of one GPU, the time that it may take is the estimate by this: docs/performance.md, "Estimates of a GPU's time". */
 static const double overestimate = 2;
 /* One GPU keeps what several do not gain a twentieth of. */

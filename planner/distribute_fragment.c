@@ -13,12 +13,13 @@ struct rates {
     double piece;    /* what a worker sends to one other of a shuffle, beside its rows */
     double bytes;    /* so many cost a row more, on their way to somebody else */
     double loop;     /* of a loop over pairs a nanosecond of a CPU */
+    double tested;   /* to find out whether a row is a worker's */
 };
 /* Machines: a fragment takes 2 ms, 1.6 GB/s go from one to another. */
-static const struct rates machines = {10, 200e3, 10e3, 16, 0.1};
+static const struct rates machines = {10, 200e3, 10e3, 16, 0.1, 0.3};
 /* GPUs of one host: a fragment takes 0.2 ms, 500 G pairs take 0.19 s (docs/performance.md), and 40 GB/s go from one to another where
- * nobody knows their link. */
-static const struct rates gpus = {0.1, 2e6, 100e3, 4, 0.004};
+ * nobody knows their link. A row is tested in 5 ps: a key of 4 bytes is read. */
+static const struct rates gpus = {0.1, 2e6, 100e3, 4, 0.004, 0.05};
 /* Passes: a row (and each 16 bytes) that goes to the host's memory and back, at some 4 GB/s, beside one that is gone through in the
  * GPU's memory. What comes over the link again is priced by itself (distribute_part.c). */
 static const double BY_HOST = 32;
@@ -208,6 +209,11 @@ static struct rates rates_of(const struct dist *d)
     if (d->gpus && d->link > 0)
         r.bytes = d->link * r.ns / 1e9;
     return r;
+}
+
+double dist_tested(const struct dist *d)
+{
+    return rates_of(d).tested;
 }
 
 double dist_row_ns(const struct dist *d)

@@ -72,14 +72,14 @@ struct dist {
     double state_bytes; /* estimate: of the largest state */
 };
 
-/* Share of what a row costs to find out whether it is a worker's. */
-#define DIST_TESTED 0.3
 /* Of a table that every pass has whole, what it reads over the link: indexes mostly lead to the rows that are wanted. */
 #define DIST_WHOLE 0.5
 
 /* Which columns somebody reads. */
 void dist_need(struct dist *d);
 double dist_rows(const struct dist *d, const struct fe_node *n);
+/* Share of what a row costs to find out whether it is a worker's. */
+double dist_tested(const struct dist *d);
 /* Values of expressions over n's columns, together, are so many that each worker can have some. */
 bool dist_divides(const struct dist *d, const struct fe_node *n, int nkeys, struct fe_expr *const *keys);
 /* Nanoseconds that a row takes which a worker goes through: the unit of costs. */

@@ -47,7 +47,7 @@ static struct dist_rel keep_part(struct dist *d, struct dist_rel rel, int n, con
         dist_apply(d->a, "=", pl_hashed_worker(d->a, names, n, d->workers), dist_name(d->a, "param", d->param_prefix)));
     out.by = HD_NEWN(d->a, bool, rel.node->ncols + 1);
     out.by[columns[0]] = n == 1;
-    d->cost += dist_rows(d, rel.node) * DIST_TESTED;
+    d->cost += dist_rows(d, rel.node) * dist_tested(d);
     read_again(d, rel.node);
     return out;
 }

@@ -128,7 +128,7 @@ static struct dist_rel scan(struct dist *d, const struct cJSON *op, const struct
         return out;
     }
     bool ends = pl_scheme_is_sorted(t, column) && !d->scheme->hashed;
-    out.pending = (ends ? 0 : DIST_TESTED * rows) + rows / d->workers;
+    out.pending = (ends ? 0 : dist_tested(d) * rows) + rows / d->workers;
     dist_read(d, n, ends ? 1.0 / d->workers : 1);
     struct cJSON *own = pl_scheme_condition(d->a, d->scheme, t, column, d->workers, d->param_prefix);
     const struct cJSON *filter = fe_member(op, "filter");

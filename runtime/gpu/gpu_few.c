@@ -84,8 +84,9 @@ static int launch(struct rt_gpu_exec *x, const struct rt_gpu_state *v, struct hd
     p->room = f->room;
     p->text = p->to + f->text;
     p->text_room = f->text_room;
-    uint64_t blocks = HD_MAX((uint64_t)BLOCKS_MIN, (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES);
-    p->blocks = rt_finish_blocks(x, HD_MIN(HD_MIN(blocks, (uint64_t)BLOCKS_MAX), f->max), 1);
+    uint64_t seen = rt_state_seen(x, s), rows = seen ? seen : (uint64_t)HD_MAX(s->est_rows, 0.0) * ROWS_TIMES;
+    uint64_t blocks = HD_MIN(HD_MAX(rows, (uint64_t)BLOCKS_MIN), (uint64_t)BLOCKS_MAX); /* a row each */
+    p->blocks = rt_finish_blocks(x, HD_MIN(blocks, f->max), 1);
     return rt_finish_launch(x, "finish_few", "hdd_few_rows", p->blocks, p, err);
 }
 

@@ -1,7 +1,6 @@
 /* Which fixed kernels a program needs: known from its states before it runs, so that they are
  * compiled beside the pipelines and not when their turn comes. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/fault.h"
@@ -194,8 +193,7 @@ bool rt_keys_are_numbers(const struct rt_state *s)
 
 uint64_t rt_order_compared(const struct rt_state *s)
 {
-    const uint64_t COMPARED = getenv("HX_COMPARED") ? strtoull(getenv("HX_COMPARED"), 0, 10) : 2048;
-    enum { COMPARED_TEXT = 256 }; /* ties take long where many strings have a common beginning */
+    enum { COMPARED = 2048, COMPARED_TEXT = 256 }; /* ties take long where many strings have a common beginning */
     return s->fields[s->sort[0].field].phys == RT_STR ? COMPARED_TEXT : COMPARED;
 }
 

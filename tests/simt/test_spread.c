@@ -254,6 +254,7 @@ static void ranges_of_exchanged_rows(void)
     const struct fe_table *t = s->spread->fragments[0].table[0].table;
     const struct fe_facts *key = &t->cols[0].facts, *sum = &t->cols[1].facts;
     EXPECT(t->ncols == 2 && key->known && key->has_range && key->min == 1 && key->max == 100);
+    EXPECT(!key->unique && key->distinct == -1); /* both may have a supplier */
     EXPECT(sum->known && sum->has_range && sum->min == 0 && sum->max > 0 && sum->max <= INT64_MAX);
     unsigned version = s->spread->fragments[0].table[0].version;
     EXPECT((int32_t)count(s) == 1 && s->spread->fragments[0].table[0].version == version);

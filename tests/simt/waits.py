@@ -17,9 +17,9 @@ from pathlib import Path
 # query: waits, launches, clears, batches, of plans at scale factor 0.01. What raises a number belongs into docs/performance.md.
 MOST = {
     1: (1, 4, 1, 1),  # groups by index, then few rows in order
-    5: (1, 8, 1, 1),  # six pipelines one behind the other
+    5: (1, 7, 1, 1),  # five pipelines one behind the other
     6: (1, 4, 1, 1),  # a row as it is
-    9: (1, 10, 2, 1),  # rows that others read
+    9: (1, 9, 2, 1),  # rows that others read
     11: (1, 9, 1, 1),  # rows of groups that are slots, a scalar subquery
     15: (1, 8, 1, 1),  # a shared subplan
     16: (1, 8, 1, 1),  # groups of which the execution before brought as many as have room
