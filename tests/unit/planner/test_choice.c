@@ -256,7 +256,7 @@ static void several_gpus_must_gain(void **state)
     in.link = 40e9;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
     in.bytes = 0;
-    in.work.gpu_ms = 0.5;
+    in.work.gpu_ms = 0.1;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 1);
     in.fits = false;
     assert_int_equal(pl_choose_devices(&in, why, sizeof why), 4);
@@ -305,19 +305,19 @@ static struct pl_devices_in spread(double gpu_ms)
 static void executions_tell_how_many(void **state)
 {
     (void)state;
-    struct pl_devices_in in = spread(0.9), back = spread(0.9), lost = spread(10), won = spread(10), never = spread(0.3);
+    struct pl_devices_in in = spread(0.5), back = spread(0.5), lost = spread(10), won = spread(10), never = spread(0.2);
     runs(&in, 1, 0.7, "1111222222");
     runs(&back, 0.7, 1, "1111222211111111");
     runs(&lost, 9, 12, "2222111111");
     runs(&won, 9, 7, "222211112222");
-    runs(&never, 0.4, 0.1, "11111111");
+    runs(&never, 0.15, 0.05, "11111111");
 }
 
 /* Where the slower one is a quarter above the faster one at most, both are tried twelve times, each in a row. */
 static void what_is_near_is_tried_for_longer(void **state)
 {
     (void)state;
-    struct pl_devices_in in = spread(0.9), lost = spread(0.9), won = spread(10), same = spread(0.9);
+    struct pl_devices_in in = spread(0.5), lost = spread(0.5), won = spread(10), same = spread(0.5);
     runs(&in, 1, 0.85,
          "1111"
          "222222222222"
@@ -345,7 +345,7 @@ static void a_warm_execution_may_be_faster(void **state)
 {
     (void)state;
     char why[200];
-    struct pl_devices_in in = spread(0.9), far = spread(0.9);
+    struct pl_devices_in in = spread(0.5), far = spread(0.5);
     runs(&in, 1.59, 1.67,
          "1111"
          "2222");
@@ -379,12 +379,12 @@ static void a_first_tier_is_no_trial(void **state)
 {
     (void)state;
     char why[200];
-    struct pl_devices_in in = spread(0.9);
+    struct pl_devices_in in = spread(0.5);
     for (int i = 0; i < 5; i++)
         took(&in, 1.3, false);
     assert_int_equal(in.tried[PL_ONE].n, 5);
     runs(&in, 1, 0.7, "111122222");
-    in = spread(0.9);
+    in = spread(0.5);
     for (int i = 0; i < 12; i++)
         took(&in, 1.3, false);
     assert_int_equal(in.tried[PL_ONE].n, 12);
