@@ -92,10 +92,10 @@ static void tile_row(struct cu_unit *u, int steps)
         cu_define_slot(u, u->pipeline->source_slot, "i32", "(i32)(first + j)");
 }
 
-/* The first steps of row j, loads (as in tile_loads), lets and filters, without a branch. */
-static void row_head(struct cu_unit *u, int steps, const bool *early)
+/* The first steps of row j, loads (as in tile_loads), lets and filters, without a branch. all: as if it were there. */
+static void row_head(struct cu_unit *u, int steps, const bool *early, bool all)
 {
-    cu_line(u->out, "bool live = j < n;");
+    cu_line(u->out, "bool live = %s;", all ? "true" : "j < n");
     if (steps > 0 && u->pipeline->spec->source != RT_SOURCE_TABLE)
         tile_group(u, &u->pipeline->steps[0]);
     else if (!u->pipeline->in_place)
@@ -110,7 +110,7 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
         else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
             cu_line(u->out, "live = live & ((%s >> j & 1) %s 0);", tile_bits(u, i), s->negate ? "==" : "!=");
         else if (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS)
-            cu_line(u->out, "live = live & %s%s(%s, %s, %s, live);", s->probe == PL_ANTI ? "!" : "",
+            cu_line(u->out, "live = %s%s(%s, %s, %s, live);", s->probe == PL_ANTI ? "live & !" : "",
                     s->bits_bytes ? hd_asprintf(u->arena, "copy%d.test", i) : "hdd_test_bit", cu_arg(u, s->a_bits),
                     cu_arg(u, s->a_range), cu_expr(u, s->expr));
         else if (!early || early[i])
@@ -121,6 +121,7 @@ static void row_head(struct cu_unit *u, int steps, const bool *early)
 void cu_tile(struct cu_unit *u)
 {
     const struct pl_tile_steps *t = &u->pipeline->gpu_tile;
+    bool all = !u->profile; /* behind the end there is something to read, and nothing raises; but it is not counted */
     cu_line(u->out, "// Rows first .. first + n - 1: bit j is set where row first + j goes on.");
     cu_line(u->out, "HDD_MEMBER u32 tile(u32 first, u32 n) const");
     cu_open(u->out, "{");
@@ -132,10 +133,10 @@ void cu_tile(struct cu_unit *u)
         cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
         cu_declare_frame(u);
-        row_head(u, t->steps, t->early);
+        row_head(u, t->steps, t->early, all);
         cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
-        cu_line(u->out, "return alive;");
+        cu_line(u->out, all ? "return alive & hdd_low_bits(n);" : "return alive;");
     }
     cu_close(u->out, "}");
     cu_blank(u->out);
@@ -290,7 +291,7 @@ void cu_rows(struct cu_unit *u)
     open_tile_loop(u);
     if (read[u->pipeline->source_slot])
         cu_line(u->out, "const i32 %s = (i32)(first + j);", cu_slot(u, u->pipeline->source_slot));
-    row_head(u, head, NULL);
+    row_head(u, head, NULL, false);
     for (int i = head; i < u->pipeline->nsteps; i++)
         cu_declare_slot(u, &u->pipeline->steps[i]);
     for (int i = head; i < u->pipeline->nsteps; i++) {

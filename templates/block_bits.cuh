@@ -38,8 +38,8 @@ template <u32 bytes, bool smaller> struct hdd_block_bits {
     {
         const u64 i = hdd_index(index);
         const bool inside = live & (i < range);
-        const u32 w = inside ? (u32)(i / 32) : 0;
-        const bool set = inside & ((copy[folded ? w % words : w] >> (u32)(i % 32)) & 1);
+        const u32 w = inside ? hdd_shift_pair((u32)i, (u32)(i >> 32), 5) : 0;
+        const bool set = inside & ((copy[folded ? w % words : w] >> ((u32)i & 31)) & 1);
         return folded ? hdd_test_bit(bits, range, index, set) : set;
     }
 };

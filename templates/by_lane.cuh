@@ -22,7 +22,7 @@ HDD_DEVICE void hdd_visit_children(Pipeline &p, hdd_level<L> level, hdd_range r,
 template <class Pipeline> HDD_DEVICE void hdd_visit_lanes(Pipeline &p, u32 first, u64 rows)
 {
     constexpr u32 of_lane = hdd_tile_size<Pipeline>::lane;
-    const u32 n = hdd_tile_rows<of_lane>(first, rows), at = first + (n ? hdd_lane() * of_lane : 0);
+    const u32 n = hdd_tile_rows<of_lane>(first, (u32)rows), at = first + (n ? hdd_lane() * of_lane : 0);
     const u32 alive = p.tile(at, n);
     HDD_NO_UNROLL
     for (u32 j = 0; j < of_lane; j++)

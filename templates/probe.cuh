@@ -33,15 +33,15 @@ template <class I> HDD_DEVICE bool hdd_probe_bitmap(const u64 *words, u64 range,
     return i < range && hdd_bit(words, i);
 }
 
-// The same of a row that may have ended: a load under a predicate, so that those of a tile's rows
-// are on their way together.
+// The same of a row that may have ended, which has no bit: a load under a predicate, so that those of a tile's rows
+// are on their way together. By words of 32 bits, whose numbers have as many.
 template <class I> HDD_DEVICE bool hdd_test_bit(const u64 *words, u64 range, I index, bool live)
 {
     const u64 i = hdd_index(index);
-    u64 word = 0;
+    u32 word = 0;
     if (live & (i < range))
-        word = words[i / 64];
-    return (word >> (i % 64)) & 1;
+        word = reinterpret_cast<const u32 *>(words)[hdd_shift_pair((u32)i, (u32)(i >> 32), 5)];
+    return (word >> ((u32)i & 31)) & 1;
 }
 
 // DIRECT: the index itself.

@@ -1,10 +1,11 @@
 // Level 0 of the traversal: rows of the source that passed the cheap predicate of their tile
 // and wait to be visited. Tiles come from cursors of the whole grid, not from an equal
-// partition (docs/architecture.md, "Balancing"). What waits is a bit mask of survivors per lane, and the fewer
-// than 32 rows of earlier tiles that were left when the last tile was read.
+// partition (docs/architecture.md, "Balancing"). What waits is a bit mask of survivors per lane, of up to 32 of its rows
+// in as many tiles, and the fewer than 32 rows of earlier tiles that were left when there was no room for another. To line
+// rows up takes longer than to read a tile, so it is done when there is a visit's worth, or no room.
 //
 // Registers only; all members but the lane's own `alive` and `left` are the same in every
-// lane. Whole warps call. Rows come out in ascending order while one warp takes all tiles.
+// lane. Whole warps call. Rows come out in ascending order while one warp takes all tiles, which then wait one at a time.
 #ifndef HDD_SCAN_CUH
 #define HDD_SCAN_CUH
 
@@ -24,25 +25,27 @@ struct hdd_scan_donation {
     u32 alive[HDD_LANES], left[HDD_LANES];
 };
 
-// Rows of a tile: of a lane, and of its warp.
+// Rows of a tile: of a lane, and of its warp; tiles that wait at a time.
 template <class Pipeline> struct hdd_tile_size {
-    enum : u32 { lane = Pipeline::lane_rows, warp = lane * HDD_LANES };
+    enum : u32 { lane = Pipeline::lane_rows, warp = lane * HDD_LANES, waiting = 32 / lane };
 };
 
 struct hdd_scan {
     enum { OWN = ~0u, ANY = OWN - 1 };
 
+    u32 rows;           // where the source ends
     u32 tile, tile_end; // tiles that were taken and not read yet
     u32 cursor;         // to take more from; OWN: nothing was taken yet; ANY: one that has some
     bool exhausted;     // there are no more
-    u32 first;          // of the tile that `alive` belongs to
-    u32 alive;          // bit j: row first + lane_rows * lane + j
+    u32 first;          // of the first tile that `alive` belongs to
+    u32 alive;          // lane_rows bits of each: bit j of a tile is its row lane_rows * lane + j
     u32 left;           // in lanes below nleft: a row of an earlier tile
     u32 nleft;
     u32 pending; // rows that wait: nleft and the survivors of all lanes
 
     HDD_MEMBER explicit hdd_scan(const hdd_run &run)
-        : tile(0), tile_end(0), cursor(OWN), exhausted(false), first(0), alive(0), left(0), nleft(0), pending(0)
+        : rows((u32)run.rows()), tile(0), tile_end(0), cursor(OWN), exhausted(false), first(0), alive(0), left(0), nleft(0),
+          pending(0)
     {
         exhausted = rank(run) >= run.launch.scan_warps;
     }
@@ -64,7 +67,7 @@ struct hdd_scan {
     template <class Pipeline> HDD_MEMBER void restrict_to(const Pipeline &p, u32 its_tile)
     {
         tile = its_tile;
-        tile_end = tile + (!hdd_any(p.run.aborted()) && (u64)tile * hdd_tile_size<Pipeline>::warp < p.run.rows());
+        tile_end = tile + (!hdd_any(p.run.aborted()) && (u64)tile * hdd_tile_size<Pipeline>::warp < rows);
         exhausted = true;
     }
 
@@ -79,12 +82,16 @@ struct hdd_scan {
     template <class Pipeline> HDD_MEMBER u32 next(Pipeline &p, u32 wanted, u32 &row)
     {
         for (;;) {
+            const bool enough = pending >= wanted || (tile == tile_end && !claim_tiles(p));
+            if (!enough && has_room(p)) {
+                read_tile(p);
+                continue;
+            }
             const u32 n = pop<Pipeline>(row);
-            if (n >= wanted || (tile == tile_end && !claim_tiles(p)))
+            if (enough)
                 return n;
             left = row;
-            nleft = n;
-            read_tile(p);
+            pending = nleft = n;
         }
     }
 
@@ -99,7 +106,7 @@ struct hdd_scan {
         if (lane < nleft)
             row = left;
         else if (lane < n)
-            row = first + owner * hdd_tile_size<Pipeline>::lane + hdd_nth_bit(mask, j - skip);
+            row = row_of<Pipeline>(owner, hdd_nth_bit(mask, j - skip));
         if (before < of_tile)
             alive = hdd_drop_bits(alive, of_tile - before);
         nleft = 0;
@@ -168,9 +175,9 @@ struct hdd_scan {
     // as long as it has some, and then goes to one that has.
     template <class Pipeline> HDD_MEMBER bool claim_tiles(const Pipeline &p)
     {
-        constexpr u32 rows = hdd_tile_size<Pipeline>::warp;
+        constexpr u32 size = hdd_tile_size<Pipeline>::warp;
         const hdd_launch &l = p.run.launch;
-        const u32 base = (u32)(l.first_row / rows), end = (u32)((p.run.rows() + rows - 1) / rows);
+        const u32 base = (u32)(l.first_row / size), end = rows / size + (rows % size != 0);
         const u32 batch = 1u << l.batch_bits, groups = end > base ? (end - base + batch - 1) >> l.batch_bits : 0;
         u32 group = rank(p.run);
         HDD_NO_UNROLL
@@ -218,14 +225,29 @@ struct hdd_scan {
         return l.scan_warps + taken * l.ncursors + cursor;
     }
 
+    // Of bit `at` of a lane's survivors.
+    template <class Pipeline> HDD_MEMBER u32 row_of(u32 lane, u32 at) const
+    {
+        typedef hdd_tile_size<Pipeline> size;
+        return first + at / size::lane * size::warp + lane * size::lane + at % size::lane;
+    }
+
+    // The next tile can wait beside those that do: it is one of those behind them, which no other one's bits are for.
+    template <class Pipeline> HDD_MEMBER bool has_room(const Pipeline &p) const
+    {
+        typedef hdd_tile_size<Pipeline> size;
+        return pending == nleft || (p.run.launch.scan_warps > 1 && tile - first / size::warp < size::waiting);
+    }
+
     template <class Pipeline> HDD_MEMBER void read_tile(Pipeline &p)
     {
-        first = tile++ * hdd_tile_size<Pipeline>::warp;
-        const u64 rows = p.run.rows();
-        const u32 n = hdd_tile_rows<Pipeline::lane_rows>(first, rows);
-        alive = p.tile(first + (n ? hdd_lane() * hdd_tile_size<Pipeline>::lane : 0), n);
+        typedef hdd_tile_size<Pipeline> size;
+        const u32 at = tile++ * size::warp, n = hdd_tile_rows<size::lane>(at, rows);
+        if (pending == nleft)
+            first = at;
+        alive |= p.tile(at + (n ? hdd_lane() * size::lane : 0), n) << (at - first) / HDD_LANES;
         if (Pipeline::tile_steps > 0)
-            hdd_count_tile(p.run, Pipeline::levels, rows - first);
+            hdd_count_tile(p.run, Pipeline::levels, rows - at);
         pending = nleft + hdd_warp_add(hdd_popc(alive));
     }
 

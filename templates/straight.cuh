@@ -28,8 +28,7 @@ template <class Pipeline> HDD_DEVICE bool hdd_visit_scan(Pipeline &p)
 template <class Pipeline> HDD_DEVICE void hdd_visit_tile(Pipeline &p, u32 first)
 {
     constexpr u32 rows = hdd_tile_size<Pipeline>::warp;
-    const u64 left = p.run.rows() - first;
-    const u32 n = left < rows ? (u32)left : rows;
+    const u32 n = hdd_min(p.scan.rows - first, rows);
     HDD_NO_UNROLL
     for (u32 at = 0; at < n; at += HDD_LANES) {
         hdd_count_visit(p.run, 0, n - at);
@@ -69,8 +68,8 @@ template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)
     u32 first;
     hdd_profile_begin(p.run);
     while (p.scan.pop_tile(p, first)) {
-        const u32 n = hdd_tile_rows<HDD_TILE_ROWS>(first, p.run.rows());
-        hdd_count_tile(p.run, Pipeline::levels, p.run.rows() - first);
+        const u32 n = hdd_tile_rows<HDD_TILE_ROWS>(first, p.scan.rows);
+        hdd_count_tile(p.run, Pipeline::levels, p.scan.rows - first);
         p.rows(first + (n ? hdd_lane() * HDD_TILE_ROWS : 0), n);
     }
     hdd_profile_end(p.run);

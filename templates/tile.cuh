@@ -5,6 +5,7 @@
 
 #include "hd/machine.cuh"
 #include "hd/stored.cuh"
+#include "hd/warp.cuh"
 
 constexpr u32 HDD_TILE_ROWS = HDD_LANE_ROWS; // of a lane
 
@@ -136,10 +137,10 @@ template <class T> struct hdd_tile_by_row {
 };
 
 // Rows that this lane has of the tile that begins at `first`.
-template <u32 of_lane> HDD_DEVICE u32 hdd_tile_rows(u32 first, u64 rows)
+template <u32 of_lane> HDD_DEVICE u32 hdd_tile_rows(u32 first, u32 rows)
 {
-    const u64 at = (u64)first + hdd_lane() * of_lane;
-    return at >= rows ? 0 : rows - at < of_lane ? (u32)(rows - at) : of_lane;
+    const u32 at = first + hdd_lane() * of_lane;
+    return hdd_min(hdd_max(rows, at) - at, of_lane);
 }
 
 // Validity bits of the same rows: `first` is a multiple of eight, so they are one byte.

@@ -69,13 +69,10 @@ HDD_DEVICE i128 hdd_shuffle(i128 v, u32 lane)
     return (i128)((u128)hi << 64 | lo);
 }
 
-// Loops over steps of a shuffle stay loops: they run once per warp iteration, and unrolled
-// copies of them were a third of the time that it takes to compile a small kernel.
-
 // Sum over the lanes up to and with this one.
 HDD_DEVICE u32 hdd_warp_prefix_sum(u32 v)
 {
-    HDD_NO_UNROLL
+    HDD_UNROLL
     for (u32 by = 1; by < HDD_LANES; by *= 2) {
         const u32 below = hdd_shuffle_up(v, by);
         if (hdd_lane() >= by)
@@ -96,7 +93,7 @@ HDD_DEVICE u64 hdd_warp_sum(u32 v)
 HDD_DEVICE u32 hdd_owner(u32 upto, u32 j)
 {
     u32 lane = 0;
-    HDD_NO_UNROLL
+    HDD_UNROLL
     for (u32 by = HDD_LANES / 2; by > 0; by /= 2)
         if (hdd_shuffle(upto, lane + by - 1) <= j)
             lane += by;
