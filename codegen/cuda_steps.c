@@ -95,6 +95,15 @@ static void step_load(struct cu_unit *u, const struct pl_step *s)
 
 /* ---- lookups ---------------------------------------------------------------------------- */
 
+/* Fields of a row lie side by side: they are asked for together, unless to compare them takes longer. */
+static bool has_text_key(const struct rt_state *st)
+{
+    bool text = false;
+    for (int i = 0; i < st->nkeys; i++)
+        text |= st->fields[i].phys == RT_STR;
+    return text;
+}
+
 /* Expressions of a hash lookup as named constants; a lambda may then use them repeatedly. more: what `function` is
  * given beside slots, hash and equality. */
 static const char *hash_lookup(struct cu_unit *u, const struct pl_step *s, int number, const char *function,
@@ -115,7 +124,9 @@ static const char *hash_lookup(struct cu_unit *u, const struct pl_step *s, int n
     for (int i = 0; i < s->nkeys; i++)
         cu_line(u->out, "%s%s(%s, key%d_%d)%s", i ? "       " : "return ", cu_key_equal(s, i),
                 cu_field_value(u, st, i, hd_asprintf(u->arena, "%s[r]", rows)), number, i,
-                i + 1 < s->nkeys ? " &&" : ";");
+                i + 1 == s->nkeys  ? ";"
+                : has_text_key(st) ? " &&"
+                                   : " &");
     cu_close(u->out, "};");
     return hd_asprintf(u->arena, "%s(%s, %s, hdd_hash(%s), %ssame%d)", function, cu_arg(u, s->a_slots),
                        cu_arg(u, s->a_mask), keys, more, number);

@@ -103,6 +103,13 @@ HDD_DEVICE u32 hdd_ballot(bool b)
     return __ballot_sync(0xffffffffu, b);
 }
 
+// Whether b holds for a lane that runs with this one: at least it itself, at most those of its warp that came by the same
+// branches. Others of these may be on their way, so no answer may depend on it; lanes that loop by it go on together.
+HDD_DEVICE bool hdd_any_beside(bool b)
+{
+    return __any_sync(__activemask(), b);
+}
+
 HDD_DEVICE u32 hdd_shuffle(u32 v, u32 lane)
 {
     return __shfl_sync(0xffffffffu, v, (int)lane);

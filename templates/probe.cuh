@@ -76,12 +76,19 @@ template <class K> HDD_DEVICE i32 hdd_probe_array(const u32 *rows, i64 min, u64 
     return !hdd_is_null(key) && i < range ? (i32)hdd_load_const(rows + i) - 1 : -1;
 }
 
-// HASH: the slot of the key that hashes to h and is `same`, a function of a row number; 0: none.
+// HASH: the slot of the key that hashes to h and is `same`, a function of a row number; 0: none. Slots are neighbours, rows
+// lie anywhere: lanes go on until each has a slot that may be its own, and look at rows all at a time.
 template <class Same> HDD_DEVICE u64 hdd_find_slot(const u64 *slots, u64 mask, u64 h, Same same)
 {
     for (u64 at = h & mask;; at = (at + 1) & mask) {
-        const u64 slot = slots[at];
-        if (slot == 0 || (hdd_slot_has_tag(slot, h) && same(hdd_slot_row(slot))))
+        u64 slot = slots[at];
+        HDD_NO_UNROLL
+        while (hdd_any_beside(slot != 0 && !hdd_slot_has_tag(slot, h)))
+            if (slot != 0 && !hdd_slot_has_tag(slot, h)) {
+                at = (at + 1) & mask;
+                slot = slots[at];
+            }
+        if (slot == 0 || same(hdd_slot_row(slot)))
             return slot;
     }
 }

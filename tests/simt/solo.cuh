@@ -63,6 +63,11 @@ HDD_DEVICE u32 hdd_ballot(bool b)
     return b;
 }
 
+HDD_DEVICE bool hdd_any_beside(bool b)
+{
+    return b;
+}
+
 HDD_DEVICE u32 hdd_shuffle(u32 v, u32)
 {
     return v;

@@ -69,6 +69,11 @@ HDD_DEVICE u32 hdd_ballot(bool b)
     return simt_vote(SIMT_BALLOT, b);
 }
 
+HDD_DEVICE bool hdd_any_beside(bool b)
+{
+    return b;
+}
+
 template <class T> HDD_DEVICE T hdd_twin_deposit(const unsigned char *deposits, u32 lane)
 {
     T v;
