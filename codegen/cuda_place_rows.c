@@ -297,7 +297,7 @@ static void members_frequent(struct cu_unit *u, struct cu_out *o)
 
 static const char *initialise_frequent(struct cu_unit *u)
 {
-    return hd_asprintf(u->arena, "frequent(shared.frequent, %s)", empty_row(u));
+    return hd_asprintf(u->arena, "frequent(shared.frequent, sink, %s)", empty_row(u));
 }
 
 static void shared_frequent(struct cu_unit *u, struct cu_out *o)

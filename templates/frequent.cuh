@@ -16,9 +16,10 @@ template <class Row> struct hdd_frequent_memory {
 
 template <class Row> struct hdd_frequent {
     hdd_frequent_memory<Row> &at;
+    const Row *const first; // of the state
 
     // Every row begins as `empty`. The whole block calls; a block barrier.
-    HDD_MEMBER hdd_frequent(hdd_frequent_memory<Row> &store, const Row &empty) : at(store)
+    HDD_MEMBER hdd_frequent(hdd_frequent_memory<Row> &store, const Row *state, const Row &empty) : at(store), first(state)
     {
         for (u32 i = hdd_thread(); i < HDD_FREQUENT; i += HDD_BLOCK) {
             at.rows[i] = empty;
@@ -30,7 +31,7 @@ template <class Row> struct hdd_frequent {
     // Where additions to a group's row go.
     HDD_MEMBER Row *place(Row *group) const
     {
-        const u32 i = slot(group);
+        const u32 i = group ? slot(group) : 0;
         const bool here = group && hdd_load_relaxed(at.groups + i) == address(group);
         return here ? at.rows + i : group;
     }
@@ -49,9 +50,10 @@ template <class Row> struct hdd_frequent {
         return reinterpret_cast<u64>(row);
     }
 
-    HDD_MEMBER static u32 slot(const Row *row)
+    // By the row's number and the golden ratio: 21 neighbours have 21 of the 32 slots.
+    HDD_MEMBER u32 slot(const Row *row) const
     {
-        return (u32)(address(row) * 0x9E3779B97F4A7C15ull >> (64 - HDD_CACHED_GROUPS_BITS));
+        return (u32)(row - first) * 0x9E3779B9u >> (32 - HDD_CACHED_GROUPS_BITS);
     }
 };
 
