@@ -450,6 +450,13 @@ static int block_bits(void)
     return text ? HD_MAX(atoi(text), 8) : 0;
 }
 
+/* For tests: log2 of the rows that sums in a shared word of a GPU's thread have room for. */
+static int lane_room(void)
+{
+    const char *text = secure_getenv("HEDDLE_LANE_ROOM");
+    return text ? HD_MIN(HD_MAX(atoi(text), PL_LANE_ROOM_LEAST), PL_LANE_ROOM_MOST) : 0;
+}
+
 /* For tests: into so many fragments each pipeline is split, which then go to two devices in turns. */
 static int fragments(void)
 {
@@ -492,6 +499,7 @@ static int plan(struct heddle_statement *s, struct api_program *p, struct hd_err
                             .slices = s->slices,
                             .cached_bytes = cached_bytes(),
                             .block_bits = block_bits(),
+                            .lane_room = lane_room(),
                             .memory_bytes = gpu ? s->state_bytes : state_memory(s),
                             .on_gpu = gpu,
                             .threads = gpu ? 1 : s->threads,

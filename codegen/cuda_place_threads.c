@@ -53,19 +53,23 @@ const struct cu_place cu_place_registers = {
 
 /* ---- a copy per thread (templates/lanes.cuh) -------------------------------------------- */
 
-static int words_of(const struct cu_unit *u, int i)
+static const struct pl_lane_field *lane_of(const struct cu_unit *u, int i)
 {
-    const struct pl_out *o = cu_out_of(u, i);
-    return cu_sink_state(u)->fields[o->field].phys == RT_I128 && !o->narrow ? 2 : 1;
+    return &cu_out_of(u, i)->lane;
 }
 
-/* First word of out i, with nouts the words of a group. */
-static int first_word(const struct cu_unit *u, int i)
+static bool shares_word(const struct cu_unit *u, int i)
 {
-    int n = 0;
+    return lane_of(u, i)->bits < 64;
+}
+
+/* The first out of its word, as these are listed. */
+static bool is_first(const struct cu_unit *u, int i)
+{
     for (int k = 0; k < i; k++)
-        n += words_of(u, k);
-    return n;
+        if (lane_of(u, k)->word == lane_of(u, i)->word)
+            return false;
+    return true;
 }
 
 /* The set of groups where out i has a value, "" where it is never NULL. */
@@ -76,54 +80,126 @@ static const char *group_set(struct cu_unit *u, int i)
     return hd_asprintf(u->arena, "valid%d", i);
 }
 
+/* The out that is not 0 where a thread has had a row of the group; -1: there is none. */
+static int telling_out(const struct cu_unit *u)
+{
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        if (cu_sink_state(u)->presence == 1 + cu_out_of(u, i)->field)
+            return i;
+    return -1;
+}
+
+/* What a row adds to the word that out i shares. */
+static const char *shared_value(struct cu_unit *u, int i)
+{
+    const char *sum = "";
+    for (int k = i; k < u->pipeline->sink.nouts; k++) {
+        const struct pl_lane_field *f = lane_of(u, k);
+        if (f->word == lane_of(u, i)->word)
+            sum = hd_asprintf(u->arena, "%s%slanes.template part<%d, %d>(%s)", sum, *sum ? " + " : "", f->shift,
+                              f->value_bits, cu_out_value(u, k));
+    }
+    return sum;
+}
+
+static void add_out(struct cu_unit *u, int i)
+{
+    const char *set = group_set(u, i);
+    int word = lane_of(u, i)->word;
+    if (!shares_word(u, i))
+        cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", word, cu_operation(u, cu_out_of(u, i)),
+                *set ? "group, " : "", set, *set ? ", " : "", cu_out_value(u, i));
+    else if (is_first(u, i))
+        cu_line(u->out, "lanes.template add<%d>(hdd_sum(), words, %s);", word, shared_value(u, i));
+}
+
 static void visit_lanes(struct cu_unit *u)
 {
     cu_guard(u);
     cu_count(u, u->pipeline->nsteps);
     cu_line(u->out, "const u32 group = (u32)hdd_index(%s);", cu_expr(u, u->pipeline->sink.index));
     cu_line(u->out, "u64 *const words = lanes.find(group);");
-    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
-        const char *set = group_set(u, i);
-        cu_line(u->out, "lanes.template add<%d>(%s, words, %s%s%s%s);", first_word(u, i),
-                cu_operation(u, cu_out_of(u, i)), *set ? "group, " : "", set, *set ? ", " : "", cu_out_value(u, i));
-    }
+    if (telling_out(u) < 0)
+        cu_line(u->out, "seen.add(group);");
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        add_out(u, i);
     cu_unguard(u);
+}
+
+static void read_out(struct cu_unit *u, int i)
+{
+    const struct pl_out *o = cu_out_of(u, i);
+    const char *set = group_set(u, i), *seen = "", *name = cu_accumulator_name(u, i);
+    enum rt_phys p = o->narrow ? RT_I64 : cu_sink_state(u)->fields[o->field].phys;
+    if (*set)
+        seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
+    if (shares_word(u, i))
+        cu_line(u->out, "lanes.template read_part<%d, %d, %d>(group, mine.%s);", o->lane.word, o->lane.shift,
+                o->lane.bits, name);
+    else
+        cu_line(u->out, "lanes.template read<%d, %s>(group, %s%smine.%s%s);", o->lane.word, cu_type(p), set,
+                *set ? ", " : "", name, seen);
+}
+
+/* A group of which no lane has had a row. */
+static void skip_group(struct cu_unit *u, const char *has_rows)
+{
+    cu_open(u->out, "if (!hdd_any(%s))", has_rows);
+    cu_line(u->out, "continue;");
+    u->out->indent--;
+}
+
+static void methods_lanes(struct cu_unit *u)
+{
+    int telling = telling_out(u);
+    cu_line(u->out, "// What this warp has of all groups, to the sink's rows.");
+    cu_line(u->out, "HDD_MEMBER void flush_lanes() const");
+    cu_open(u->out, "{");
+    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
+    if (telling < 0)
+        skip_group(u, "seen.has(group)");
+    cu_line(u->out, "%s mine;", cu_accumulators_type(u));
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        read_out(u, i);
+    if (telling >= 0)
+        skip_group(u, hd_asprintf(u->arena, "mine.%s != 0", cu_accumulator_name(u, telling)));
+    cu_line(u->out, "hdd_combine(*this, mine);");
+    cu_open(u->out, "if (hdd_lane() == 0)");
+    cu_line(u->out, "add_accumulators(sink[group], mine);");
+    u->out->indent--;
+    cu_close(u->out, "}");
+    cu_close(u->out, "}");
+    cu_blank(u->out);
+}
+
+/* A tile more: parts of words may have no room for another one. */
+static void after_lanes(struct cu_unit *u)
+{
+    int room = u->pipeline->sink.lane_room;
+    if (room == 0)
+        return;
+    cu_open(u->out, "if (lanes.is_full(%d)) {", (1 << room) / HDD_LANE_ROWS);
+    cu_line(u->out, "flush_lanes();");
+    cu_line(u->out, "lanes.clear();");
+    if (telling_out(u) < 0)
+        cu_line(u->out, "seen = hdd_group_set();");
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        if (*group_set(u, i))
+            cu_line(u->out, "%s = hdd_group_set();", group_set(u, i));
+    cu_close(u->out, "}");
 }
 
 static void finish_lanes(struct cu_unit *u)
 {
-    const struct rt_state *st = cu_sink_state(u);
     cu_line(u->out, "(void)shared;");
-    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
-    cu_line(u->out, "%s &row = sink[group];", cu_row(u, u->pipeline->sink.state));
-    cu_open(u->out, "if (!hdd_any(lanes.seen.has(group)))");
-    cu_line(u->out, "continue;");
-    u->out->indent--;
-    if (cu_has_flag(st))
-        cu_line(u->out, "row.present = 1;");
-    if (cu_has_accumulators(u))
-        cu_line(u->out, "%s mine;", cu_accumulators_type(u));
-    for (int i = 0; i < u->pipeline->sink.nouts; i++) {
-        const struct pl_out *o = cu_out_of(u, i);
-        const char *set = group_set(u, i), *seen = "";
-        if (*set)
-            seen = hd_asprintf(u->arena, ", %s", cu_seen_bit(u, i, "mine", ", "));
-        enum rt_phys p = o->narrow ? RT_I64 : st->fields[o->field].phys;
-        cu_line(u->out, "lanes.template read<%d, %s>(group, %s%smine.%s%s);", first_word(u, i), cu_type(p), set,
-                *set ? ", " : "", cu_accumulator_name(u, i), seen);
-    }
-    if (cu_has_accumulators(u)) {
-        cu_line(u->out, "hdd_combine(*this, mine);");
-        cu_open(u->out, "if (hdd_lane() == 0)");
-        cu_line(u->out, "add_accumulators(row, mine);");
-        u->out->indent--;
-    }
-    cu_close(u->out, "}");
+    cu_line(u->out, "flush_lanes();");
 }
 
 static void members_lanes(struct cu_unit *u, struct cu_out *o)
 {
-    cu_line(o, "hdd_lane_groups<%d> lanes;", first_word(u, u->pipeline->sink.nouts));
+    cu_line(o, "hdd_lane_groups<%d> lanes;", u->pipeline->sink.lane_words);
+    if (telling_out(u) < 0)
+        cu_line(o, "hdd_group_set seen;");
     for (int i = 0; i < u->pipeline->sink.nouts; i++)
         if (*group_set(u, i))
             cu_line(o, "hdd_group_set %s;", group_set(u, i));
@@ -140,9 +216,12 @@ static void shared_lanes(struct cu_unit *u, struct cu_out *o)
 }
 
 const struct cu_place cu_place_lanes = {
+    .marks = true,
     .members = members_lanes,
     .initialiser = initialise_lanes,
     .shared = shared_lanes,
+    .methods = methods_lanes,
+    .after_rows = after_lanes,
     .visit = visit_lanes,
     .finish = finish_lanes,
 };

@@ -92,10 +92,13 @@ static const enum rt_merge merge_of[] = {
     [FE_AGG_MIN] = RT_MERGE_MIN,        [FE_AGG_MAX] = RT_MERGE_MAX,   [FE_AGG_BIT_OR] = RT_MERGE_OR,
     [FE_AGG_BIT_XOR] = RT_MERGE_XOR,    [FE_AGG_ANY] = RT_MERGE_ANY};
 
-static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, hd_i128 max,
+/* `of` is the range of the values that come to it. */
+static int add_field(const struct target *t, const struct agg_item *a, const char *name, int expr, struct pl_range of,
                      struct pl_val f)
 {
-    struct pl_out o = {.expr = expr, .fn = a->fn, .max = max};
+    struct pl_out o = {.expr = expr, .fn = a->fn};
+    o.max = of.known ? HD_MAX(of.hi, -of.lo) : 0;
+    o.not_negative = of.known && of.lo >= 0;
     if (!t->grouped && a->fn != FE_AGG_COUNT && a->fn != FE_AGG_COUNT_STAR)
         f.nullable = true; /* no rows, no value */
     f.type = a->type;
@@ -111,7 +114,7 @@ static int add_sum_of(const struct target *t, const struct agg_item *a, const ch
     bool fits = sum_width(t->c, a, t->max_rows, &v);
     HD_ASSERT(fits);
     *range = v.range;
-    return add_field(t, a, name, v.expr, in.known ? HD_MAX(in.hi, -in.lo) : 0, v);
+    return add_field(t, a, name, v.expr, in, v);
 }
 
 /* v is high * 2^64 + low with 0 <= low < 2^64: neither half's sum can wrap. */
@@ -174,7 +177,8 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
     if (agg_is_of_bits(a->fn))
         HD_TRY(known_bits(t->c, &v));
     int expr = v.expr;
-    hd_i128 max = v.range.known && a->arg ? HD_MAX(v.range.hi, -v.range.lo) : 0;
+    struct pl_range of = v.range;
+    of.known &= a->arg != NULL;
     if (a->fn == FE_AGG_COUNT || a->fn == FE_AGG_COUNT_STAR) {
         v = (struct pl_val){.phys = RT_I64};
         v.range = (struct pl_range){true, 0, t->max_rows < 9e18 ? (hd_i128)t->max_rows : INT64_MAX};
@@ -182,7 +186,7 @@ static int add_item(struct open_pipeline *p, const struct target *t, const struc
     }
     out->range = v.range;
     out->counts = a->fn == FE_AGG_COUNT_STAR;
-    out->field = add_field(t, a, fe_agg_name(a->fn), expr, max, v);
+    out->field = add_field(t, a, fe_agg_name(a->fn), expr, of, v);
     return 0;
 }
 

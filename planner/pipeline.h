@@ -189,8 +189,13 @@ struct pl_out {
     enum fe_agg_fn fn; /* AGG sinks: COUNT_STAR (+1), COUNT (+1 if valid), SUM, MIN, MAX, BIT_OR, BIT_XOR, ANY; keys of
                            AGG_HASH are listed first with fn ignored. SUM never wraps */
     hd_i128 max; /* SUM of integers: no value is larger, whatever its sign; 0 unknown */
+    bool not_negative; /* nor below 0 */
     bool word; /* loops over pairs: what a thread adds up in a task fits I32; no value is NULL */
     bool narrow; /* SUM of I128 where a thread's rows stay in place: what it, or a tile, adds up fits I64 */
+    struct pl_lane_field { /* LANES: of a group's words */
+        int word, shift, bits; /* less than 64: it shares the word; 128: it has the next one, too */
+        int value_bits; /* of what a row adds to one that shares a word */
+    } lane;
 };
 
 /* Bytes of a row that go into a row of the sink's state as they are (planner/copies.c). */
@@ -225,6 +230,8 @@ struct pl_sink {
     const char *no_place[PL_PLACE_COUNT]; /* why it is not one that is preferred, NULL: not asked */
     int count_copies; /* HISTOGRAM: of the counts of a block */
     int place_size; /* in the unit of the place, a size class: kernels serve every range that fits */
+    int lane_words; /* LANES: of a group */
+    int lane_room; /* some share a word: log2 of the rows that a thread adds up before they go to the state; 0: none do */
     bool caches[PL_CACHE_COUNT];
     double group_rows; /* AGG_*: of a group, at most, by facts */
     bool by_lane; /* lanes of a warp hardly ever have one group: each adds what it has */
@@ -283,6 +290,8 @@ struct pl_loop {
     bool sums; /* a thread adds up the pairs that pass its tests, task by task */
 };
 
+/* Log2 of the rows of a thread for which words that sums share have room: from those of a tile on. */
+enum { PL_LANE_ROOM_LEAST = 3, PL_LANE_ROOM_MOST = 30 };
 enum { PL_LOOP_TOP_MAX = 32 };
 /* A thread can rank pairs by values of this class. */
 static inline bool pl_loop_ranks(enum rt_phys p)
@@ -367,6 +376,7 @@ struct pl_options {
     enum rt_balance balance; /* on a GPU; AUTO: what each pipeline needs */
     double cached_bytes; /* tests: as if so much fitted the cache, and a GPU were small; 0: what they are */
     int block_bits; /* tests: copies of bitmaps in a GPU's blocks have so many bytes at most, however short the scan; 0: by cost */
+    int lane_room; /* tests: sums that share a word of a GPU's thread have room for so many rows (PL_LANE_ROOM_LEAST); 0: as fits */
     double memory_bytes; /* limit of the memory that states have; 0: none. On a CPU there are files behind it */
     bool no_zones; /* for comparisons: scans visit all zones of tables */
     bool slices; /* find out which rows of tables are read (rt_arg.scans) */

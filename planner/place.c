@@ -5,6 +5,7 @@
 
 #include "planner/access.h"
 #include "planner/cost.h"
+#include "planner/place_lanes.h"
 
 /* ---- columns of planner/places.def -------------------------------------------------------- */
 
@@ -53,17 +54,15 @@ static int words_of(enum rt_phys p)
     return p == RT_I128 ? 2 : 1;
 }
 
-/* Words of all accumulators of a group; 0: one of them cannot be kept per thread. */
-static int group_words(const struct rt_state *st, const struct pl_sink *s)
+/* Each accumulator can be kept per thread. */
+static bool are_words(const struct rt_state *st, const struct pl_sink *s)
 {
-    int n = 0;
     for (int i = 0; i < s->nouts; i++) {
         enum rt_phys p = st->fields[s->outs[i].field].phys;
         if (p == RT_STR || p == RT_BOOL || s->outs[i].fn == FE_AGG_ANY)
-            return 0;
-        n += s->outs[i].narrow ? 1 : words_of(p);
+            return false;
     }
-    return n;
+    return s->nouts > 0;
 }
 
 /* Rows that a thread adds up, in place: eight of each tile; those of a tile for a run. */
@@ -127,15 +126,17 @@ static int place_size_registers(const struct ctx *c, struct pl_pipeline *q, int 
 /* ---- a copy per thread -------------------------------------------------------------------- */
 
 /* Sizes that kernels are compiled for: a cubin serves every range that fits. */
-static const int lane_classes[] = {4, 8, 12, 16, 24, 36};
+static const int lane_classes[] = {4, 8, 12, 16, 18, 24, 36};
 
 /* Sums are narrow where rows stay in place: a thread sees few of them. */
 static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
-    if (can_stay_in_place(q))
+    bool in_place = can_stay_in_place(q);
+    if (in_place)
         narrow_sums(q, st, rows_of_thread(q));
-    uint64_t need = (uint64_t)group_words(st, &q->sink) * st->range;
+    q->sink.lane_words = are_words(st, &q->sink) ? pl_lay_lanes(c, &q->sink, in_place) : 0;
+    uint64_t need = (uint64_t)q->sink.lane_words * st->range;
     *why = need == 0 ? "an accumulator is no word" : "too many groups";
     if (need == 0 || st->range > HDD_LANE_GROUPS)
         return -1;
@@ -181,8 +182,8 @@ static int place_size_block(const struct ctx *c, struct pl_pipeline *q, int max,
     const struct rt_state *st = &c->states.v[q->sink.state];
     int blocks = c->opt.gpu_blocks ? c->opt.gpu_blocks : HDD_LARGE_BLOCKS;
     uint64_t need = st->range * (uint64_t)st->stride;
-    *why = group_words(st, &q->sink) == 0 ? "an accumulator is no word" : "too many bytes";
-    if (group_words(st, &q->sink) == 0)
+    *why = are_words(st, &q->sink) ? "too many bytes" : "an accumulator is no word";
+    if (!are_words(st, &q->sink))
         return -1;
     if (q->spec->counter_est[q->nsteps] < (double)st->range * blocks)
         max = places[PL_PLACE_BLOCK].beside;

@@ -185,9 +185,12 @@ static void print_place(const struct printer *w)
     const struct pl_place_row *place = pl_place_row(s->place);
     bool any = false;
     if (place->sized)
-        hd_strbuf_addf(w->o, " [gpu: %d %s]", s->place_size, place->text);
+        hd_strbuf_addf(w->o, " [gpu: %d %s", s->place_size, place->text);
     else if (*place->text)
-        hd_strbuf_addf(w->o, " [gpu: %s]", place->text);
+        hd_strbuf_addf(w->o, " [gpu: %s", place->text);
+    if (s->place == PL_PLACE_LANES && s->lane_room)
+        hd_strbuf_addf(w->o, ", for %d rows", 1 << s->lane_room);
+    hd_strbuf_adds(w->o, place->sized || *place->text ? "]" : "");
     for (int k = PL_CACHE_COUNT - 1; k >= 0; k--)
         if (s->caches[k]) {
             hd_strbuf_addf(w->o, any ? ", %s" : " [gpu: %s groups", pl_cache_text((enum pl_cache)k));

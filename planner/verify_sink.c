@@ -1,6 +1,7 @@
 /* Rules of sinks: what goes into which field of the state, and where a GPU keeps it meanwhile. */
 #include <limits.h>
 
+#include "planner/place_lanes.h"
 #include "planner/verify.h"
 
 static const struct {
@@ -191,6 +192,31 @@ static bool check_shared_bytes(struct vf *v, const struct pl_sink *s)
     return true;
 }
 
+/* Bits of words that no other accumulator has; shared ones have room for what so many rows, which stay in place, add up to. */
+static bool check_lanes(struct vf *v, const struct pl_sink *s)
+{
+    if (s->place != PL_PLACE_LANES)
+        return true;
+    uint64_t *used = HD_NEWN(v->arena, uint64_t, s->lane_words + 1);
+    VF_CHECK(v, PLACE_LANES, (uint64_t)s->lane_words * state_of(v)->range <= (uint64_t)s->place_size);
+    for (int i = 0; i < s->nouts; i++) {
+        const struct pl_out *o = &s->outs[i];
+        const struct pl_lane_field *f = &o->lane;
+        int bits = pl_lane_bits(state_of(v), o), words = f->bits > 64 ? 2 : 1;
+        bool wide = state_of(v)->fields[o->field].phys == RT_I128 && !o->narrow, shares = f->bits < 64;
+        VF_CHECK(v, PLACE_LANES, f->word >= 0 && f->word + words <= s->lane_words && (f->bits == 128) == wide);
+        VF_CHECK(v, PLACE_LANES, f->bits > 0 && f->shift >= 0 && (words == 2 || f->shift + f->bits <= 64));
+        VF_CHECK(v, PLACE_LANES, !shares || (v->p->in_place && s->lane_room >= PL_LANE_ROOM_LEAST));
+        VF_CHECK(v, PLACE_LANES, !shares || (bits > 0 && f->value_bits == bits && bits + s->lane_room <= f->bits));
+        for (int w = f->word; w < f->word + words; w++) {
+            uint64_t mine = shares ? (((uint64_t)1 << f->bits) - 1) << f->shift : UINT64_MAX;
+            VF_CHECK(v, PLACE_LANES, (used[w] & mine) == 0);
+            used[w] |= mine;
+        }
+    }
+    return true;
+}
+
 /* Lanes take turns with the copies, so these divide the lanes of a warp. */
 static bool check_counts(struct vf *v, const struct pl_sink *s)
 {
@@ -226,6 +252,7 @@ static bool check_place(struct vf *v, const struct pl_sink *s)
     VF_CHECK(v, PLACE, !row->sized || s->place_size > 0);
     VF_CHECK(v, PLACE, s->place_size >= 0 && (limit == 0 || s->place_size <= limit));
     VF_CHECK(v, PLACE, s->place != PL_PLACE_BLOCK || (uint64_t)s->place_size >= st->range * (uint64_t)st->stride);
+    VF_TRY(check_lanes(v, s));
     VF_TRY(check_counts(v, s));
     VF_TRY(check_apart(v, s));
     VF_TRY(check_shared_bytes(v, s));

@@ -2,6 +2,9 @@
 // combined per warp and added to the state's rows when the kernel ends. No atomics, no warp
 // operations and no bank conflicts while it runs: word w of a thread lies in column `thread`
 // of line w, whatever the group.
+//
+// Sums of small values share words: each has bits of its own, which hold what so many rows of a thread add
+// up to. After so many a warp brings what it has to the rows of the state, and begins anew.
 #ifndef HDD_LANES_CUH
 #define HDD_LANES_CUH
 
@@ -36,23 +39,46 @@ struct hdd_group_set {
 template <u32 words> struct hdd_lane_groups {
     u64 *const mine;
     const u32 range;
-    hdd_group_set seen;
+    u32 tiles;
 
     template <u32 lines>
     HDD_MEMBER hdd_lane_groups(hdd_lane_memory<lines> &store, u64 groups)
-        : mine(&store.w[0][hdd_thread()]), range((u32)groups)
+        : mine(hdd_opaque_shared(&store.w[0][hdd_thread()])), range((u32)groups)
     {
         HDD_ASSERT(words * groups <= lines);
+        clear();
+    }
+
+    HDD_MEMBER void clear()
+    {
+        tiles = 0;
         HDD_UNROLL_4
         for (u32 i = 0; i < words * range; i++)
             mine[i * HDD_BLOCK] = 0;
     }
 
-    // A row for a group, whose words the others take.
-    HDD_MEMBER u64 *find(u32 group)
+    // One tile more of the warp: that was as many as the words have room for.
+    HDD_MEMBER bool is_full(u32 most)
     {
-        seen.add(group);
-        return words_of(group);
+        return ++tiles == most;
+    }
+
+    // The words of a group, which the others take. Word w is HDD_BLOCK * w further on: an offset that an instruction
+    // holds. A product of 64 bits is one instruction, one of 32 bits that becomes an address is three.
+    HDD_MEMBER u64 *find(u32 group) const
+    {
+        return mine + (u64)group * (words * HDD_BLOCK);
+    }
+
+    // A value of so many bits at its place in a word that is shared. A NULL is zero.
+    template <u32 shift, u32 bits, class T> HDD_MEMBER static u64 part(T v)
+    {
+        return (bits > 32 ? (u64)v : (u64)(u32)v) << shift;
+    }
+
+    template <u32 shift, u32 bits, class T> HDD_MEMBER static u64 part(hdd_opt<T> v)
+    {
+        return part<shift, bits>(v.v);
     }
 
     // A value for an accumulator that starts as zero and never is NULL.
@@ -91,7 +117,7 @@ template <u32 words> struct hdd_lane_groups {
     template <u32 word, class Narrow, class T> HDD_MEMBER void read(u32 group, T &to) const
     {
         Narrow mine;
-        get<word>(words_of(group), mine);
+        get<word>(find(group), mine);
         to = mine;
     }
 
@@ -105,13 +131,13 @@ template <u32 words> struct hdd_lane_groups {
         }
     }
 
-  private:
-    // Word w of them is HDD_BLOCK * w further on: an offset that an instruction holds.
-    HDD_MEMBER u64 *words_of(u32 group) const
+    // A sum that shares a word.
+    template <u32 word, u32 shift, u32 bits, class T> HDD_MEMBER void read_part(u32 group, T &to) const
     {
-        return mine + group * (words * HDD_BLOCK);
+        to = (T)(find(group)[word * HDD_BLOCK] << (64 - shift - bits) >> (64 - bits));
     }
 
+  private:
     template <u32 word, class T> HDD_MEMBER static void get(const u64 *at, T &v)
     {
         hdd_from_bits(at[word * HDD_BLOCK], v);

@@ -433,6 +433,14 @@ HDD_DEVICE u32 hdd_opaque(u32 v)
     return v;
 }
 
+// Likewise an address in shared memory: it stays in a register, where the compiler would compute it anew for each use.
+template <class T> HDD_DEVICE T *hdd_opaque_shared(T *p)
+{
+    u32 at = (u32)__cvta_generic_to_shared(p);
+    asm volatile("" : "+r"(at));
+    return static_cast<T *>(__cvta_shared_to_generic(at));
+}
+
 // to += v, and flag = 1, in a branch that stays one: an instruction under a predicate. The compiler would make a
 // selection and an addition of it.
 HDD_DEVICE void hdd_plus(u32 &to, u32 v)

@@ -60,7 +60,7 @@ template <class Pipeline> HDD_DEVICE void hdd_all_rows(Pipeline &p)
 // No expansion, no survivors in line: every row of a tile goes from its loads to the sink where
 // it is. In place of tile and visit the pipeline has
 //
-//   void rows(u32 first, u32 n)               this lane's rows; no warp operations
+//   void rows(u32 first, u32 n)               this lane's rows; warp operations before and behind them alone
 //
 // Where most rows survive, lining them up costs more than the lanes that idle.
 template <class Pipeline> HDD_DEVICE void hdd_in_place(Pipeline &p)

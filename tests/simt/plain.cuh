@@ -64,6 +64,11 @@ HDD_DEVICE u32 hdd_opaque(u32 v)
     return v;
 }
 
+template <class T> HDD_DEVICE T *hdd_opaque_shared(T *p)
+{
+    return p;
+}
+
 template <class T> HDD_DEVICE void hdd_plus(T &to, T v)
 {
     to += v;

@@ -21,6 +21,7 @@ static const char usage[] =
     "--first-rows: room that states have at first, in rows, instead of the estimate\n"
     "--seen: as if executions before the first one had brought so many rows to every state\n"
     "--frame-weight: pipelines of more are framed, with 1 all\n"
+    "--lane-room: log2 of the rows that sums in a shared word of a thread have room for\n"
     "--pooled: as outside of tests, memory is that of a pool, and room that an execution had to make is there for the "
     "next\n"
     "--first-tier: kernels are those that a GPU begins with, where the plan has such\n"
@@ -30,7 +31,7 @@ static const char usage[] =
 struct options {
     const char *plan, *db, *params;
     uint64_t seed, seeds, min_donations, first_rows, multiprocessors, fws_threshold, scan_warps, frame_weight, seen,
-        gpu_warps, gpu_block;
+        gpu_warps, gpu_block, lane_room;
     enum rt_balance balance;
     bool dump, profile, stats, in_order, pooled, first_tier;
 };
@@ -97,6 +98,8 @@ static bool read_option(struct options *o, const char *name, const char *value)
         o->seen = number(value);
     else if (strcmp(name, "--frame-weight") == 0)
         o->frame_weight = number(value);
+    else if (strcmp(name, "--lane-room") == 0)
+        o->lane_room = number(value);
     else if (strcmp(name, "--multiprocessors") == 0)
         o->multiprocessors = number(value);
     else
@@ -363,7 +366,8 @@ int main(int argc, char **argv)
                             .threads = 1,
                             .gpu_blocks = 2,
                             .gpu_block_warps = (int)o.gpu_block,
-                            .frame_weight = (int)o.frame_weight};
+                            .frame_weight = (int)o.frame_weight,
+                            .lane_room = (int)o.lane_room};
     if (sim_program_init(&p, o.plan, o.db, o.params, &po, &err) != 0)
         return fail(&err);
     if (o.in_order)

@@ -25,6 +25,8 @@ const struct verify_plan verify_plans[PLANS] = {
              SUM("amount") ", {'fn': 'count', 'arg': 'grp', 'as': 'n'}, {'fn': 'min', 'arg': 'day', 'as': 'least'}",
              SCAN_OF("parent")),
          0, 0, 0},
+    [LANES] = {AGG("'grp'", "{'fn': 'count', 'as': 'n'}, {'fn': 'sum', 'arg': 'amount', 'as': 's'}", SCAN_OF("parent")),
+               0, 0, 0},
     [BLOCK] = {AGG("'grp', 'name'", SUM("amount") ", {'fn': 'min', 'arg': 'id', 'as': 'least'}", SCAN_OF("parent")), 0,
                0, 0},
     [HASHED] = {AGG("'note', 'wide'", SUM("qty"),

@@ -7,6 +7,7 @@
 enum plan {
     SCAN,   /* tile, dictionary map, like, set, text, sort */
     GROUP,  /* dense aggregate of few groups, per thread */
+    LANES,  /* some of which share words */
     BLOCK,  /* of more, per block */
     HASHED, /* hash aggregate */
     TOTAL,  /* one row */
