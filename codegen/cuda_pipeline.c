@@ -380,6 +380,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/bits.cuh\"");
     if (u->digests)
         cu_line(&o, "#include \"hd/digest_call.cuh\"");
+    if (u->searches)
+        cu_line(&o, "#include \"hd/like_tile.cuh\"");
     return detach_text(u, &o);
 }
 

@@ -139,12 +139,12 @@ static int value_registers(const struct pl_pipeline *p)
     return n;
 }
 
-/* Rows wait for one lookup after the other: warps to switch to are worth more than registers that the compiler would
+/* Rows wait for one lookup after the other, and a tile for its strings: warps to switch to are worth more than registers that the compiler would
  * take to have more of a row on its way. */
 static int looking_blocks(const struct pl_pipeline *p, int stride)
 {
     enum { VALUES_MAX = 40 }; /* some of which are there at once; beyond, kernels may spill */
-    int bytes = p->sink.shared_bytes, lookups = 0;
+    int bytes = p->sink.shared_bytes, lookups = pl_tile_searches(&p->gpu_tile);
     for (int i = 0; i < p->nsteps; i++) {
         bytes += p->steps[i].bits_bytes;
         lookups += pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
