@@ -103,6 +103,7 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
     f->spec = HD_NEW(c->a, struct rt_pipeline);
     *f->spec = *p->spec;
     f->gpu.quick = true;
+    f->gpu.most_pass = false;
     drop_search(c, f);
     drop_caches(f);
     drop_bits(c, f);

@@ -323,6 +323,7 @@ struct pl_pipeline {
         bool places_ahead, /* rows that leave a tile, or enter the last level, all arrive: places for those that wait
                            * are reserved with the first */
             places_of_tile; /* of those that wait in the tile, too */
+        bool most_pass; /* straight: rows that leave a tile are not lined up */
         int row_piece; /* rows are made in registers and stored in pieces of 8 or 16 bytes; 0: field by field */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes; /* of a block, at most: queues of levels, accumulators and copies of bitmaps */

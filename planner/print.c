@@ -244,6 +244,8 @@ static void print_tile(const struct printer *w)
         hd_strbuf_addf(w->o, " [cpu: tile: %d steps]", cpu);
     if (cpu != gpu && gpu)
         hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", gpu);
+    if (w->p->gpu.most_pass)
+        hd_strbuf_adds(w->o, " [gpu: rows where they lie]");
 }
 
 static void print_part(const struct printer *w, const struct pl_loop *l)

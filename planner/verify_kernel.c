@@ -61,6 +61,8 @@ bool vf_kernel(struct vf *v)
     VF_CHECK(v, KERNEL_PLACES,
              !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && (p->nlevels == 1 || nested) && !p->framed));
     VF_CHECK(v, KERNEL_PLACES, !k->places_of_tile || k->places_ahead);
+    VF_CHECK(v, KERNEL_MOST,
+             !k->most_pass || (p->spec->shape == RT_SHAPE_STRAIGHT && !p->spec->ordered && !k->places_ahead));
     const struct rt_state *st = &v->spec->states[p->sink.state];
     VF_CHECK(v, KERNEL_ROW,
              k->row_piece == 0 || (p->sink.kind == PL_SINK_ROWS && st->kind == RT_STATE_ROWS && !p->framed &&

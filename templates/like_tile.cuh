@@ -12,6 +12,7 @@
 #include "hd/warp.cuh"
 
 constexpr u32 HDD_LIKE_CHUNKS = HDD_LANES * HDD_LANES; // whose bits a warp keeps at a time, a word a lane
+constexpr u32 HDD_LIKE_LOADS = 4;                      // of a lane that are on their way
 constexpr u32 HDD_LIKE_RUN = 1u << 30;                 // a longer one has places beyond 32 bits with a sign
 
 // Strings of a column of the scanned table, as hdd_column_string has them.
@@ -51,22 +52,22 @@ template <bool whole> struct hdd_like_sought {
 };
 
 // Which of the chunks from `text` on, HDD_LIKE_CHUNKS at most, have one of the words: lane s has the bits of 32 from 32 s on;
-// behind the last one they mean nothing. Two loads of a lane are on their way.
+// behind the last one they mean nothing.
 template <bool whole> HDD_DEVICE u32 hdd_like_chunks(const hdd_like_pattern *p, const u8 *text, u32 n)
 {
     const hdd_like_sought<whole> sought(p);
     const u32 lane = hdd_lane(), steps = (hdd_min(n, HDD_LIKE_CHUNKS) + HDD_LANES - 1) / HDD_LANES;
     u32 mine = 0;
     HDD_NO_UNROLL
-    for (u32 step = 0; step < steps; step += 2) {
-        u32 w[2][4];
+    for (u32 step = 0; step < steps; step += HDD_LIKE_LOADS) {
+        u32 w[HDD_LIKE_LOADS][4];
         HDD_UNROLL
-        for (u32 k = 0; k < 2; k++) {
+        for (u32 k = 0; k < HDD_LIKE_LOADS; k++) {
             const u8 *const at = text + (u64)16 * hdd_min((step + k) * HDD_LANES + lane, n - 1);
             hdd_load_const16(at, w[k][0], w[k][1], w[k][2], w[k][3]);
         }
         HDD_UNROLL
-        for (u32 k = 0; k < 2; k++) {
+        for (u32 k = 0; k < HDD_LIKE_LOADS; k++) {
             const u32 found = hdd_ballot(sought.in(w[k]));
             mine = lane == step + k ? found : mine;
         }

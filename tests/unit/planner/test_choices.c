@@ -308,6 +308,27 @@ static void tiles_search_strings(void **state)
     assert_false(pl_tile_searches(&t));
 }
 
+/* Whether rows of the first pipeline that leave its tile are visited where they lie. */
+static bool most_pass(const char *root)
+{
+    const struct pl_options o = {.threads = 1, .on_gpu = true};
+    return px_plan(&px_arena, root, &o)->pipelines[0].gpu.most_pass;
+}
+
+static void rows_are_lined_up_where_few_pass(void **state)
+{
+    (void)state;
+#define FILTERED(filter) "{'op': 'scan', 'table': 'parent', 'filter': '" filter "'}"
+#define COUNTED(filter) \
+    "{'op': 'aggregate', 'keys': ['id'], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': " FILTERED(filter) "}"
+    assert_true(most_pass(COUNTED("not (note like `%abcd%`)")));
+    assert_false(most_pass(COUNTED("note like `%abcd%`")));
+    assert_false(most_pass(COUNTED("not (note like `abcd%`)"))); /* no tile */
+    assert_false(most_pass(FILTERED("not (note like `%abcd%`)"))); /* places for all that wait */
+#undef COUNTED
+#undef FILTERED
+}
+
 /* A search sorts few rows for less than a table takes, but these are found by scanning as well. */
 static void a_search_pays_for_its_scan(void **state)
 {
@@ -398,6 +419,7 @@ int main(void)
         cmocka_unit_test(wide_levels_carry_rows),
         cmocka_unit_test(tiles_compute_what_filters_ask_for),
         cmocka_unit_test(tiles_search_strings),
+        cmocka_unit_test(rows_are_lined_up_where_few_pass),
         cmocka_unit_test(a_search_pays_for_its_scan),
         cmocka_unit_test(pairs_of_a_range_are_not_visited),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),
