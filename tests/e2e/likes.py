@@ -33,7 +33,8 @@ def filler(rng, n, letters):
 
 
 def strings(rng, rows):
-    """NULL where there is none. Some are cut where a piece is: its other half begins the next one."""
+    """NULL where there is none. Some are cut where a piece is: its other half begins the next one. The first of the second block and
+    a long one have all pieces."""
     out, rest = [], ""
     for r in range(rows):
         n = rng.choice(LENGTHS) if rng.random() < 0.995 or rows > BLOCK else rng.choice(LONG)
@@ -48,6 +49,9 @@ def strings(rng, rows):
             cut = rng.randint(1, len(piece))
             s, rest = s + piece[:cut], piece[cut:]
         out.append(None if rng.random() < 0.1 and not rest else s)
+    for r, before in ((BLOCK, ""), (rows // 2, filler(rng, 3000, "ab"))):
+        if r < rows:
+            out[r] = before + " ".join(PIECES)
     return out
 
 
@@ -149,7 +153,7 @@ def main():
             db, texts = make(args, rng, pathlib.Path(scratch), rows)
             assert searched(args, db) == 3, "which LIKEs go by tile"
             for i in range(args.patterns if rows < BLOCK else (args.patterns + 1) // 2):
-                text, condition = conditions(rng)
+                text, condition = conditions(rng) if i else ("z like '%special%'", lambda s: "special" in (s or ""))
                 mode = MODES[args.backend][n % len(MODES[args.backend])]
                 n += 1
                 want = expected(texts, condition)
