@@ -261,6 +261,8 @@ static const char *emit_in_set(struct cu_unit *u, const struct pl_expr *e)
 
 static const char *emit_like(struct cu_unit *u, const struct pl_expr *e)
 {
+    if (u->like_words && u->like_words[e - u->prog->exprs])
+        return u->like_words[e - u->prog->exprs];
     return hd_asprintf(u->arena, "%s%s<%s>(run, %s, %s)", spellings[e->op], u->pipeline->gpu.quick ? "_quick" : "",
                        e->wild ? "true" : "false", argument(u, e, 0), cu_arg(u, e->arg));
 }

@@ -25,6 +25,7 @@ struct cu_unit {
         sorted; /* needs templates/date.cuh, convert.cuh, function.cuh, text_call.cuh, format_call.cuh, sorted.cuh */
     bool intervals, interval_texts; /* likewise interval.cuh, interval_text.cuh */
     bool bits, digests;        /* likewise bits.cuh, digest_call.cuh */
+    bool searches;             /* likewise like_tile.cuh */
     bool makes_strings;        /* writes to the heap of strings */
     bool may_fail;             /* some expression raises */
     bool undefined;            /* a function that is no float's may raise where it is not defined */
@@ -38,6 +39,7 @@ struct cu_unit {
     const char **slot_names;
     struct cu_functions *functions; /* of a framed pipeline (cuda_functions.c) */
     struct cu_call **expr_calls;    /* by expression; NULL: not called */
+    const char **like_words;        /* by expression, in a tile: bits of its rows that match; NULL: elsewhere */
     int first_out;                  /* of the part that is printed */
     const char **state_names;
     /* What the sink prints for its place of accumulators, and for caches before it (NULL: it has none): chosen by

@@ -296,7 +296,7 @@ static const char *loop_traversal(const struct pl_pipeline *p)
 static const char *traversal(const struct pl_pipeline *p)
 {
     switch (p->spec->shape) {
-    case RT_SHAPE_STRAIGHT: return "hdd_straight";
+    case RT_SHAPE_STRAIGHT: return p->gpu.most_pass ? "hdd_most_rows" : "hdd_straight";
     case RT_SHAPE_ALL_ROWS: return p->gpu.quick ? "hdd_all_by_lane" : "hdd_all_rows";
     case RT_SHAPE_IN_PLACE: return "hdd_in_place";
     case RT_SHAPE_LOOP: return loop_traversal(p);
@@ -380,6 +380,8 @@ static const char *includes(struct cu_unit *u)
         cu_line(&o, "#include \"hd/bits.cuh\"");
     if (u->digests)
         cu_line(&o, "#include \"hd/digest_call.cuh\"");
+    if (u->searches)
+        cu_line(&o, "#include \"hd/like_tile.cuh\"");
     return detach_text(u, &o);
 }
 

@@ -21,13 +21,18 @@ static const char *tile_name(struct cu_unit *u, const struct pl_step *s)
     return hd_asprintf(u->arena, "t%d_%s", s->slot, cu_word(u->arena, s->table->cols[s->column].name, 24));
 }
 
+static void tile_valid(struct cu_unit *u, const struct pl_step *s)
+{
+    cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
+}
+
 static void tile_load(struct cu_unit *u, const struct pl_step *s)
 {
     const struct fe_table_column *c = &s->table->cols[s->column];
     cu_line(u->out, "const hdd_tile%s<%s> %s(%s, first);", u->pipeline->gpu.quick ? "_by_row" : "",
             cu_stored_type(u, c), tile_name(u, s), cu_arg(u, s->a_data));
     if (s->a_valid >= 0)
-        cu_line(u->out, "const u32 %s_valid = hdd_tile_valid(%s, first);", tile_name(u, s), cu_arg(u, s->a_valid));
+        tile_valid(u, s);
 }
 
 /* Bits of the tile's rows. */
@@ -45,6 +50,55 @@ static void tile_loads(struct cu_unit *u, int steps, const bool *early)
             tile_load(u, s);
         else if (pl_step_form(s->kind)->tile & PL_TILE_BITS)
             cu_line(u->out, "const u32 %s = hdd_tile_bits(%s, first);", tile_bits(u, i), cu_arg(u, s->a_matches));
+    }
+}
+
+static const struct pl_step *load_of(const struct cu_unit *u, int slot)
+{
+    for (int i = 0; i < u->pipeline->gpu_tile.steps; i++)
+        if (u->pipeline->gpu_tile.searched[i] && u->pipeline->steps[i].slot == slot)
+            return &u->pipeline->steps[i];
+    HD_BUG("slot %d is not searched", slot);
+}
+
+/* Bits of the rows whose strings match, and what the LIKE is in row j. */
+static void tile_like(struct cu_unit *u, int e, int *n)
+{
+    const struct pl_expr *x = cu_expr_of(u, e);
+    const struct pl_step *s = load_of(u, cu_expr_of(u, x->args[0])->slot);
+    const char *name = hd_asprintf(u->arena, "like%d", (*n)++);
+    cu_line(u->out, "const u32 %s = hdd_like_tile<%s>(run, %s, %s, %s, %s, first, n);", name,
+            x->wild ? "true" : "false", cu_arg(u, s->a_data), cu_arg(u, s->a_text_base), cu_arg(u, s->a_text_bytes),
+            cu_arg(u, x->arg));
+    u->like_words[e] = hd_asprintf(u->arena, "((%s >> j & 1) != 0)", name);
+    if (x->nullable)
+        u->like_words[e] =
+            hd_asprintf(u->arena, "hdd_opt<bool>(%s, ((%s_valid >> j) & 1) != 0)", u->like_words[e], tile_name(u, s));
+    u->searches = true;
+}
+
+static void tile_likes_of(struct cu_unit *u, int e, int *n)
+{
+    const struct pl_expr *x = cu_expr_of(u, e);
+    if (x->op == FE_LIKE && !u->like_words[e])
+        tile_like(u, e, n);
+    for (int i = 0; i < x->nargs; i++)
+        tile_likes_of(u, x->args[i], n);
+}
+
+/* Whole warps call tile(). */
+static void tile_likes(struct cu_unit *u, const struct pl_tile_steps *t)
+{
+    int n = 0;
+    if (!pl_tile_searches(t))
+        return;
+    u->like_words = HD_NEWN(u->arena, const char *, u->prog->nexprs);
+    for (int i = 0; i < t->steps; i++) {
+        const struct pl_step *s = &u->pipeline->steps[i];
+        if (t->searched[i] && s->a_valid >= 0)
+            tile_valid(u, s);
+        if (s->kind == PL_STEP_FILTER)
+            tile_likes_of(u, s->expr, &n);
     }
 }
 
@@ -129,6 +183,7 @@ void cu_tile(struct cu_unit *u)
     if (t->steps == 0) {
         cu_line(u->out, "return hdd_low_bits(n);");
     } else {
+        tile_likes(u, t);
         tile_loads(u, t->steps, t->early);
         cu_line(u->out, "u32 alive = 0;");
         open_tile_loop(u);
@@ -137,6 +192,7 @@ void cu_tile(struct cu_unit *u)
         cu_line(u->out, "alive |= (u32)live << j;");
         cu_close(u->out, "}");
         cu_line(u->out, all ? "return alive & hdd_low_bits(n);" : "return alive;");
+        u->like_words = NULL;
     }
     cu_close(u->out, "}");
     cu_blank(u->out);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "planner/parts.h"
+#include "planner/tile.h"
 
 enum {
     FINISHED_MAX =
@@ -83,6 +84,18 @@ static void drop_bits(struct ctx *c, struct pl_pipeline *p)
         p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
 }
 
+/* Nor do warps look through the strings of a tile: rows do, behind it. */
+static void drop_search(struct ctx *c, struct pl_pipeline *p)
+{
+    if (!pl_tile_searches(&p->gpu_tile))
+        return;
+    p->gpu_tile = pl_tile_without_search(c, p);
+    p->gpu.places_ahead = p->gpu.places_of_tile = false;
+    p->gpu.resident_blocks = 0;
+    if (p->spec->shape == RT_SHAPE_STRAIGHT && !p->gpu_tile.steps)
+        p->spec->shape = RT_SHAPE_ALL_ROWS;
+}
+
 static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
 {
     struct pl_pipeline *f = HD_NEW(c->a, struct pl_pipeline);
@@ -90,6 +103,8 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
     f->spec = HD_NEW(c->a, struct rt_pipeline);
     *f->spec = *p->spec;
     f->gpu.quick = true;
+    f->gpu.most_pass = false;
+    drop_search(c, f);
     drop_caches(f);
     drop_bits(c, f);
     pl_size_kernel(f);
@@ -99,6 +114,8 @@ static struct pl_pipeline *copy_of(struct ctx *c, const struct pl_pipeline *p)
 static const struct pl_pipeline *by_lane(struct ctx *c, const struct pl_pipeline *p)
 {
     struct pl_pipeline *f = copy_of(c, p);
+    if (f->spec->shape == RT_SHAPE_ALL_ROWS)
+        return f;
     f->spec->shape = RT_SHAPE_BY_LANE;
     f->spec->balance = RT_BALANCE_NONE;
     f->gpu.places_ahead = f->gpu.places_of_tile = false;
@@ -149,6 +166,7 @@ void pl_choose_first_tier(struct ctx *c, struct pl_pipeline *p)
             p->sink = first->sink;
             p->gpu = first->gpu;
             p->steps = first->steps;
+            p->gpu_tile = first->gpu_tile;
         }
         return;
     }

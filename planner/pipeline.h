@@ -250,7 +250,17 @@ struct pl_tile_steps {
     int steps; /* 0: none */
     bool *early; /* by step: a load or let whose value the tile's filters look at */
     bool *again; /* one whose value survivors look at: they load or compute it again */
+    bool *
+        searched; /* a load of strings that no row has: a warp of a GPU looks through those of a tile for the LIKEs of its
+                       filters (templates/like_tile.cuh) */
 };
+static inline bool pl_tile_searches(const struct pl_tile_steps *t)
+{
+    for (int i = 0; i < t->steps; i++)
+        if (t->searched[i])
+            return true;
+    return false;
+}
 /* Rows of a CPU's tile, whose survivors are the bits of one word, and rows in one vector. */
 enum { PL_CPU_TILE_ROWS = 64, PL_CPU_VECTOR_ROWS = 16 };
 
@@ -322,6 +332,7 @@ struct pl_pipeline {
         bool places_ahead, /* rows that leave a tile, or enter the last level, all arrive: places for those that wait
                            * are reserved with the first */
             places_of_tile; /* of those that wait in the tile, too */
+        bool most_pass; /* straight: rows that leave a tile are not lined up */
         int row_piece; /* rows are made in registers and stored in pieces of 8 or 16 bytes; 0: field by field */
         int resident_blocks; /* that are to fit a multiprocessor: a limit to registers; 0: none */
         int shared_bytes; /* of a block, at most: queues of levels, accumulators and copies of bitmaps */

@@ -119,7 +119,7 @@ static void print_again(const struct printer *w, int i)
 {
     const struct pl_tile_steps *t = i < w->p->cpu_tile.steps ? &w->p->cpu_tile : &w->p->gpu_tile;
     if (i < t->steps && t->again[i])
-        hd_strbuf_adds(w->o, t->early[i] ? " [again for survivors]" : " [for survivors]");
+        hd_strbuf_adds(w->o, t->early[i] || t->searched[i] ? " [again for survivors]" : " [for survivors]");
 }
 
 static bool is_in_fold(const struct pl_pipeline *p, int i)
@@ -170,6 +170,8 @@ static void print_step(const struct printer *w, int i)
         hd_strbuf_addf(w->o, " [cpu: split in %d]", s->piece_children);
     if (s->bits_bytes)
         hd_strbuf_addf(w->o, " [gpu: %s in %d bytes shared]", s->bits_folded ? "folded first" : "bits", s->bits_bytes);
+    if (i < w->p->gpu_tile.steps && w->p->gpu_tile.searched[i])
+        hd_strbuf_adds(w->o, " [gpu: searched by tile]");
     print_again(w, i);
     if (yields != PL_YIELDS_ONE) /* which changes no number */
         print_est(w->o, s->est, counted_at(w, i));
@@ -245,6 +247,8 @@ static void print_tile(const struct printer *w)
         hd_strbuf_addf(w->o, " [cpu: tile: %d steps]", cpu);
     if (cpu != gpu && gpu)
         hd_strbuf_addf(w->o, " [gpu: tile: %d steps]", gpu);
+    if (w->p->gpu.most_pass)
+        hd_strbuf_adds(w->o, " [gpu: rows where they lie]");
 }
 
 static void print_part(const struct printer *w, const struct pl_loop *l)

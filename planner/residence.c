@@ -176,7 +176,7 @@ static bool is_scan(const struct residence *r, const struct pl_pipeline *q, cons
 static double late_bytes(const struct pl_pipeline *q, const struct pl_step *s, double streamed)
 {
     int step = (int)(s - q->steps);
-    bool early = step < q->gpu_tile.steps && q->gpu_tile.early[step];
+    bool early = step < q->gpu_tile.steps && (q->gpu_tile.early[step] || q->gpu_tile.searched[step]);
     double mapped = HD_MAX(s->est, 1.0) * LINK_SECTOR * LINK_RANDOM;
     return !early && s->est >= 0 && mapped * LATE_MARGIN < streamed ? mapped : -1;
 }

@@ -139,12 +139,12 @@ static int value_registers(const struct pl_pipeline *p)
     return n;
 }
 
-/* Rows wait for one lookup after the other: warps to switch to are worth more than registers that the compiler would
+/* Rows wait for one lookup after the other, and a tile for its strings: warps to switch to are worth more than registers that the compiler would
  * take to have more of a row on its way. */
 static int looking_blocks(const struct pl_pipeline *p, int stride)
 {
     enum { VALUES_MAX = 40 }; /* some of which are there at once; beyond, kernels may spill */
-    int bytes = p->sink.shared_bytes, lookups = 0;
+    int bytes = p->sink.shared_bytes, lookups = pl_tile_searches(&p->gpu_tile);
     for (int i = 0; i < p->nsteps; i++) {
         bytes += p->steps[i].bits_bytes;
         lookups += pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
@@ -233,6 +233,18 @@ static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, co
         p->gpu.places_of_tile &= goes_on(&p->steps[i], false);
 }
 
+/* Lining up the rows that a tile leaves costs as many instructions as a short visit: so much that lanes may idle. */
+#define MOST_SHARE 0.75
+
+static bool most_pass(const struct pl_pipeline *p)
+{
+    double rows = p->spec->source == RT_SOURCE_TABLE ? (double)p->spec->table->rows : -1;
+    int tile = p->gpu_tile.steps;
+    double left = tile < p->nsteps ? p->steps[tile].est : p->spec->counter_est[p->nsteps];
+    return p->spec->shape == RT_SHAPE_STRAIGHT && !p->spec->ordered && !p->gpu.places_ahead && rows >= 0 &&
+           left >= MOST_SHARE * rows;
+}
+
 /* Rows with a match that there may not be, or without one. */
 static bool is_outer(const struct pl_pipeline *p)
 {
@@ -266,6 +278,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
     choose_places(p, exprs, st);
     r->lane_rows = lane_rows(p);
     p->gpu.row_piece = row_piece(p, st);
+    p->gpu.most_pass = most_pass(p);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

@@ -11,6 +11,13 @@
 /* Lists of values, which are asked for columns of codes most often, behind other filters of a GPU's tile: of fewer rows the
  * sectors with survivors are read sooner than the whole column. */
 #define LIST_SHARE_MIN 0.03125
+/* LIKE over a tile's strings, on a GPU: as many of the scan's rows reach it, as all strings are read; and so many bytes of a
+ * piece are compared. */
+#define SEARCH_SHARE_MIN 0.5
+#define SEARCH_BYTES_MIN 4
+
+/* What beside cheap filters a tile has. */
+enum { TILE_LOOKUPS = 1, TILE_SEARCHES = 2 };
 
 static bool is_cheap(enum fe_cost cost)
 {
@@ -28,15 +35,88 @@ static bool is_cheap(enum fe_cost cost)
     HD_BUG("cost %d", (int)cost);
 }
 
-static bool expr_is_cheap(const struct ctx *c, int e)
+/* ---- strings ----------------------------------------------------------------------------------- */
+
+/* A pattern that a string's first bytes do not decide, with a piece that is worth looking for. */
+static bool is_sought(const struct rt_arg *a)
+{
+    int n = 0, most = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        bool escaped = a->escape && a->s[i] == a->escape && i + 1 < a->n;
+        i += escaped;
+        n = !escaped && a->s[i] == '%' ? 0 : n + (escaped || a->s[i] != '_');
+        most = HD_MAX(most, n);
+    }
+    return a->n > 0 && a->s[0] == '%' && most >= SEARCH_BYTES_MIN;
+}
+
+/* Strings of the source's row. */
+static bool loads_text(const struct pl_pipeline *q, const struct pl_step *s)
+{
+    return s->kind == PL_STEP_LOAD_COLUMN && s->row_slot == q->source_slot && !s->row_nullable &&
+           s->table->cols[s->column].storage == FE_STORE_TEXT;
+}
+
+static bool is_text_slot(const struct pl_pipeline *q, int slot)
+{
+    for (int i = 0; i < q->nsteps; i++)
+        if (q->steps[i].slot == slot)
+            return loads_text(q, &q->steps[i]);
+    return false;
+}
+
+/* A LIKE that a warp can do for a tile. */
+static bool is_search(const struct ctx *c, const struct pl_pipeline *q, const struct pl_expr *x)
+{
+    const struct pl_expr *text = x->op == FE_LIKE ? &c->exprs.v[x->args[0]] : NULL;
+    return text && text->op == FE_COL && is_text_slot(q, text->slot) && is_sought(&c->args.v[x->arg]);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+/* searches: LIKEs that a warp can do are cheap. */
+static bool is_cheap_for(const struct ctx *c, const struct pl_pipeline *q, int e, bool searches)
 {
     const struct pl_expr *x = &c->exprs.v[e];
+    if (searches && is_search(c, q, x))
+        return true;
     if (x->fail || x->phys == RT_STR || x->phys == RT_I128 || !is_cheap(fe_op_form(x->op)->cost))
         return false;
     for (int i = 0; i < x->nargs; i++)
-        if (!expr_is_cheap(c, x->args[i]))
+        if (!is_cheap_for(c, q, x->args[i], searches))
             return false;
     return true;
+}
+
+static bool expr_is_cheap(const struct ctx *c, int e)
+{
+    return is_cheap_for(c, NULL, e, false);
+}
+
+static bool reads_text(const struct ctx *c, const struct pl_pipeline *q, int e, int slot)
+{
+    const struct pl_expr *x = &c->exprs.v[e];
+    if (x->op == FE_COL && x->slot == slot)
+        return true;
+    for (int i = 0; i < x->nargs; i++)
+        if (reads_text(c, q, x->args[i], slot))
+            return true;
+    return false;
+}
+
+/* A filter with LIKEs that a warp does for its tile. */
+static bool is_searching(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    return s->kind == PL_STEP_FILTER && !q->framed && !q->loop.rows && !expr_is_cheap(c, s->expr) &&
+           s->est >= SEARCH_SHARE_MIN * (double)q->spec->table->rows && is_cheap_for(c, q, s->expr, true);
+}
+
+static bool is_searched(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
+{
+    for (int i = 0; loads_text(q, s) && i < q->nsteps; i++)
+        if (is_searching(c, q, &q->steps[i]) && reads_text(c, q, q->steps[i].expr, s->slot))
+            return true;
+    return false;
 }
 
 static bool is_load(const struct pl_pipeline *q, const struct pl_step *s)
@@ -70,18 +150,20 @@ static bool is_first_row(const struct ctx *c, const struct pl_pipeline *q, const
 }
 
 /* A scan whose first steps are cheap filters, of columns or what is computed of them, evaluates them over a tile of rows. */
-static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, bool lookups)
+static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, unsigned with)
 {
     int last = 0, weight = 0;
-    bool looked = false;
+    bool looked = false, lookups = with & TILE_LOOKUPS, searches = with & TILE_SEARCHES;
     if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
         return 0;
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
-        bool load = is_load(q, s), lookup = lookups && (is_lookup(c, q, i) || tests_bits(q, s));
+        bool load = is_load(q, s) || (searches && is_searched(c, q, s)),
+             lookup = lookups && (is_lookup(c, q, i) || tests_bits(q, s));
         bool cheap = form->reads == PL_READS_EXPR && (form->tile & PL_TILE_ROWS) && expr_is_cheap(c, s->expr);
-        bool filter = cheap && form->yields == PL_YIELDS_SOME, let = cheap && form->yields == PL_YIELDS_ONE;
+        bool filter = (cheap && form->yields == PL_YIELDS_SOME) || (searches && is_searching(c, q, s));
+        bool let = cheap && form->yields == PL_YIELDS_ONE;
         bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
         few |= lookups && filter && c->exprs.v[s->expr].op == FE_IN_BITS &&
                s->est < LIST_SHARE_MIN * (double)q->spec->table->rows;
@@ -170,7 +252,14 @@ static struct pl_tile_steps tile_of(struct hd_arena *a, const struct pl_expr *ex
 {
     if (steps == 0)
         return (struct pl_tile_steps){0};
-    return (struct pl_tile_steps){steps, read_by(a, exprs, q, steps, false), read_by(a, exprs, q, steps, true)};
+    struct pl_tile_steps t = {steps, read_by(a, exprs, q, steps, false), read_by(a, exprs, q, steps, true),
+                              HD_NEWN(a, bool, steps + 1)};
+    for (int i = 0; i < steps; i++)
+        if (loads_text(q, &q->steps[i])) {
+            t.searched[i] = t.early[i];
+            t.early[i] = false;
+        }
+    return t;
 }
 
 struct pl_tile_steps pl_cpu_tile(struct hd_arena *a, const struct pl_expr *exprs, const struct pl_pipeline *q, int max)
@@ -232,10 +321,15 @@ static void choose_ahead(struct ctx *c, struct pl_pipeline *q)
     }
 }
 
+struct pl_tile_steps pl_tile_without_search(struct ctx *c, const struct pl_pipeline *q)
+{
+    return tile_of(c->a, c->exprs.v, q, scan_tile_steps(c, q, TILE_LOOKUPS));
+}
+
 void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q)
 {
-    int gpu = scan_tile_steps(c, q, true);
-    q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan_tile_steps(c, q, false));
+    int gpu = scan_tile_steps(c, q, TILE_LOOKUPS | TILE_SEARCHES);
+    q->cpu_tile = pl_cpu_tile(c->a, c->exprs.v, q, scan_tile_steps(c, q, 0));
     q->gpu_tile = tile_of(c->a, c->exprs.v, q, gpu ? gpu : group_tile_steps(c, q));
     choose_ahead(c, q);
 }

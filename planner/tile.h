@@ -5,5 +5,7 @@
 #include "planner/ctx.h"
 
 void pl_choose_tiles(struct ctx *c, struct pl_pipeline *q);
+/* A GPU's tile of a scan that leaves strings to the steps behind it. */
+struct pl_tile_steps pl_tile_without_search(struct ctx *c, const struct pl_pipeline *q);
 
 #endif

@@ -23,7 +23,7 @@ static bool check_copies(struct vf *v, int *shared)
     return true;
 }
 
-/* Registers are limited where warps share work, and where rows wait for lookups. */
+/* Registers are limited where warps share work, and where rows wait for lookups, or a tile for its strings. */
 static bool check_resident(struct vf *v)
 {
     const struct pl_pipeline *p = v->p;
@@ -32,6 +32,7 @@ static bool check_resident(struct vf *v)
     bool straight = p->spec->shape == RT_SHAPE_STRAIGHT || p->spec->shape == RT_SHAPE_ALL_ROWS;
     for (int i = 0; straight && i < p->nsteps; i++)
         looking |= pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_PROBED;
+    looking |= straight && pl_tile_searches(&p->gpu_tile);
     int most = sharing ? HDD_RESIDENT_WARPS : looking ? HDD_LOOKING_WARPS : 0;
     VF_CHECK(v, KERNEL_RESIDENT, k->resident_blocks >= 0 && k->resident_blocks <= most / k->block_warps);
     return true;
@@ -60,6 +61,8 @@ bool vf_kernel(struct vf *v)
     VF_CHECK(v, KERNEL_PLACES,
              !k->places_ahead || (p->sink.kind == PL_SINK_ROWS && (p->nlevels == 1 || nested) && !p->framed));
     VF_CHECK(v, KERNEL_PLACES, !k->places_of_tile || k->places_ahead);
+    VF_CHECK(v, KERNEL_MOST,
+             !k->most_pass || (p->spec->shape == RT_SHAPE_STRAIGHT && !p->spec->ordered && !k->places_ahead));
     const struct rt_state *st = &v->spec->states[p->sink.state];
     VF_CHECK(v, KERNEL_ROW,
              k->row_piece == 0 || (p->sink.kind == PL_SINK_ROWS && st->kind == RT_STATE_ROWS && !p->framed &&

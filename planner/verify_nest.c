@@ -114,7 +114,8 @@ static bool is_lookup(const struct pl_step *s)
     return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && s->probe != PL_LEFT && s->probe != PL_MARK;
 }
 
-static bool is_tile_step(const struct vf *v, const struct pl_step *s, bool lookups)
+/* searched: strings, which the tile does not load. */
+static bool is_tile_step(const struct vf *v, const struct pl_step *s, bool lookups, bool searched)
 {
     bool table = v->p->spec->source == RT_SOURCE_TABLE;
     unsigned on_gpu = lookups ? PL_TILE_LOOKUPS | PL_TILE_BITS : 0;
@@ -125,7 +126,15 @@ static bool is_tile_step(const struct vf *v, const struct pl_step *s, bool looku
         return false;
     if (s->row_slot >= 0 && s->row_slot != v->p->source_slot)
         return false;
-    return !slot || (slot->phys != RT_STR && (!table || slot->phys != RT_I128));
+    return !slot || (searched == (slot->phys == RT_STR) && (!table || slot->phys != RT_I128));
+}
+
+/* By warps, where rows do not wait one by one. */
+static bool may_search(const struct vf *v, const struct pl_tile_steps *t, int i)
+{
+    const struct pl_step *s = &v->p->steps[i];
+    return t == &v->p->gpu_tile && !v->p->framed && !v->p->in_place && !v->p->loop.rows && !t->early[i] &&
+           s->kind == PL_STEP_LOAD_COLUMN && s->table->cols[s->column].storage == FE_STORE_TEXT;
 }
 
 static bool check_tile(struct vf *v, const struct pl_tile_steps *t, bool possible, bool lookups)
@@ -135,7 +144,8 @@ static bool check_tile(struct vf *v, const struct pl_tile_steps *t, bool possibl
     for (int i = 0; i < t->steps; i++) {
         bool load = pl_step_form(p->steps[i].kind)->yields == PL_YIELDS_ONE;
         v->step = i;
-        VF_CHECK(v, TILE_STEP, is_tile_step(v, &p->steps[i], lookups));
+        VF_CHECK(v, TILE_SEARCH, !t->searched[i] || may_search(v, t, i));
+        VF_CHECK(v, TILE_STEP, is_tile_step(v, &p->steps[i], lookups, t->searched[i]));
         VF_CHECK(v, TILE_LOAD, load || (!t->early[i] && (!t->again[i] || is_lookup(&p->steps[i]))));
     }
     v->step = -1;

@@ -23,6 +23,12 @@ struct hdd_like_pattern {
     u32 npieces;
     u32 min;   // bytes of all pieces: no shorter string matches
     u32 heads; // every piece has four bytes in its head that are compared
+    // Aligned words that a match has one of, for like_tile.cuh: word k if the piece begins k bytes behind a multiple of
+    // four. `sought`: bytes of each that are compared, at least; 0: no piece is long enough.
+    u32 sought;
+    u32 word[4], compared[4];
+    i32 front; // places of a string in front of the first where the word may begin; below 0: it begins in front of the string
+    u32 back;  // from the last one up to the string's end
 };
 
 // Bytes of a text times bytes of the pattern up to which comparing at place after place is never

@@ -47,6 +47,35 @@ template <class Pipeline> HDD_DEVICE void hdd_straight(Pipeline &p)
     hdd_profile_end(p.run);
 }
 
+// Of a tile most rows pass: they are visited where they lie, 32 neighbours at a time. Lining them up takes some 200
+// instructions for as many, lanes that idle a part of a visit.
+template <class Pipeline> HDD_DEVICE void hdd_visit_most(Pipeline &p, u32 first)
+{
+    constexpr u32 of_lane = hdd_tile_size<Pipeline>::lane;
+    const u32 n = hdd_tile_rows<of_lane>(first, p.run.rows());
+    const u32 alive = p.tile(first + (n ? hdd_lane() * of_lane : 0), n);
+    hdd_count_tile(p.run, Pipeline::levels, p.run.rows() - first);
+    HDD_NO_UNROLL
+    for (u32 k = 0; k < of_lane; k++) {
+        const u32 at = k * HDD_LANES + hdd_lane(); // of the tile's rows
+        const bool live = (hdd_shuffle(alive, at / of_lane) >> at % of_lane & 1) != 0;
+        const u32 lanes = hdd_ballot(live);
+        if (!lanes)
+            continue;
+        hdd_count_visit(p.run, 0, hdd_popc(lanes));
+        p.visit(hdd_level<0>(), live, first + at);
+    }
+}
+
+template <class Pipeline> HDD_DEVICE void hdd_most_rows(Pipeline &p)
+{
+    u32 first;
+    hdd_profile_begin(p.run);
+    while (p.scan.pop_tile(p, first))
+        hdd_visit_most(p, first);
+    hdd_profile_end(p.run);
+}
+
 // The same without a tile().
 template <class Pipeline> HDD_DEVICE void hdd_all_rows(Pipeline &p)
 {

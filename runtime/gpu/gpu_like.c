@@ -7,14 +7,17 @@
 /* As templates/like.cuh declares them. */
 struct head {
     uint32_t open_start, open_end, npieces, min, heads;
+    uint32_t sought, word[4], compared[4];
+    int32_t front;
+    uint32_t back;
 };
 struct piece {
     uint32_t at, n, borders, masks, head, compared, tail, tail_compared;
 };
 
 /* SHORT: comparing fewer bytes costs little more than masks do; and no pattern takes more than 12
- * times its size. */
-enum { SHORT = 16, WORD = 32 };
+ * times its size. SOUGHT: of fewer bytes a word is in every text; SOUGHT_MAX: places stay far from 2^31. */
+enum { SHORT = 16, WORD = 32, SOUGHT = 2, SOUGHT_MAX = 1 << 16, ALIGN = 4 };
 
 /* Of a word of a piece, a bit per byte: which have this high, this low half. */
 struct masks {
@@ -29,6 +32,7 @@ struct build {
     unsigned char *bytes, *wild; /* of the piece being read */
     uint32_t n;
     bool any; /* it has a `_` */
+    int32_t sought_end; /* bytes of all pieces in front of the last place of a word that is sought */
     unsigned char *out;
     size_t used;
 };
@@ -71,10 +75,69 @@ static void fill_word(const struct build *b, uint32_t first, uint32_t *word, uin
         }
 }
 
+/* The word at `first` of a piece, of which bytes in front of it and behind it are not compared: how many are. */
+static uint32_t aligned_word(const struct build *b, int32_t first, uint32_t *word, uint32_t *compared)
+{
+    uint32_t n = 0;
+    *word = *compared = 0;
+    for (int32_t i = 0; i < ALIGN; i++)
+        if (first + i >= 0 && first + i < (int32_t)b->n && !b->wild[first + i]) {
+            *word |= (uint32_t)b->bytes[first + i] << 8 * i;
+            *compared |= (uint32_t)0xff << 8 * i;
+            n++;
+        }
+    return n;
+}
+
+/* The word with most bytes that are compared of a piece that begins `skip` bytes behind a multiple of ALIGN. */
+static uint32_t best_word(const struct build *b, int32_t skip, int32_t *place, uint32_t *word, uint32_t *compared)
+{
+    uint32_t most = 0;
+    for (int32_t first = -skip; first < (int32_t)b->n && most < ALIGN; first += ALIGN) {
+        uint32_t w, c, n = aligned_word(b, first, &w, &c);
+        if (n <= most)
+            continue;
+        most = n;
+        *place = first;
+        *word = w;
+        *compared = c;
+    }
+    return most;
+}
+
+/* The piece's words are sought if they tell more than those of the pieces before. */
+static void seek(struct build *b)
+{
+    struct head h = b->head;
+    int32_t before = (int32_t)h.min, first = INT32_MAX, last = INT32_MIN, place = 0;
+    h.sought = ALIGN;
+    if (b->n > SOUGHT_MAX || h.min > SOUGHT_MAX)
+        return;
+    for (int32_t k = 0; k < ALIGN; k++) {
+        h.sought = HD_MIN(h.sought, best_word(b, k, &place, &h.word[k], &h.compared[k]));
+        first = HD_MIN(first, place);
+        last = HD_MAX(last, place);
+    }
+    if (h.sought < SOUGHT || h.sought <= b->head.sought)
+        return;
+    h.front = before + first;
+    b->sought_end = before + last;
+    b->head = h;
+}
+
+static void end_seeking(struct head *h, int32_t sought_end)
+{
+    if (h->min > SOUGHT_MAX)
+        h->sought = 0;
+    else if (h->sought)
+        h->back = h->min - (uint32_t)sought_end;
+}
+
 static void end_piece(struct build *b)
 {
     if (b->n == 0)
         return;
+    seek(b);
     struct piece *q = &b->pieces[b->head.npieces++];
     unsigned char *to = reserve(b, 2 * (size_t)b->n, &q->at);
     q->n = b->n;
@@ -134,6 +197,7 @@ const void *rt_gpu_like(struct hd_arena *a, const char *pattern, size_t n, char 
     }
     end_piece(&b);
     b.head.open_end = n > 0 && last == n;
+    end_seeking(&b.head, b.sought_end);
     memcpy(b.out, &b.head, sizeof b.head);
     *size = b.used;
     return b.out;

@@ -305,6 +305,45 @@ static void test_like_aborted()
     }
 }
 
+// A string that matches has one of the aligned words that are sought, between the first and the last place of one.
+static bool has_sought(const hdd_like_pattern *p, const std::string &s, u32 skip)
+{
+    const i64 n = (i64)s.size();
+    for (i64 at = -(i64)skip; at < n; at += 4) {
+        u32 word = 0;
+        for (i64 i = 0; i < 4; i++)
+            word |= at + i >= 0 && at + i < n ? (u32)(u8)s[(size_t)(at + i)] << 8 * i : 0xeeu << 8 * i;
+        for (u32 k = 0; k < 4 && at >= p->front && at <= n - (i64)p->back; k++)
+            if ((word & p->compared[k]) == p->word[k])
+                return true;
+    }
+    return false;
+}
+
+static void test_like_sought()
+{
+    u32 found = 0, whole = 0, without = 0, n = 0;
+    for (int i = 0; i < 30000; i++) {
+        const std::string s = draw_text(draw() % 60, texts_letters[draw() % 4]);
+        const std::string pattern = draw_pattern(s, 1 + draw() % 20, 1 + draw() % 20);
+        const hdd_like_pattern *p = static_cast<const hdd_like_pattern *>(
+            device_like_pattern(pattern.data(), pattern.size(), 0));
+        for (u32 skip = 0; p->sought && skip < 4; skip++) {
+            const bool has = has_sought(p, s, skip);
+            EXPECT(has || !like(pattern, s, 0), "\"%s\" like \"%s\", %u", s.c_str(), pattern.c_str(), skip);
+            without += !has;
+            n++;
+        }
+        found += p->sought > 0;
+        whole += p->sought == 4;
+    }
+    EXPECT(whole > 5000 && found > whole + 5000 && without > n / 40, "%u, %u, %u of %u", whole, found, without, n);
+    const hdd_like_pattern *p = static_cast<const hdd_like_pattern *>(device_like_pattern("%abc%defghijk%ab", 16, 0));
+    EXPECT(p->sought == 4 && p->front == 3 && p->back == 7 && p->word[1] == 0x6a696867, "%d, %u", p->front, p->back);
+    EXPECT(static_cast<const hdd_like_pattern *>(device_like_pattern("%a_c%", 5, 0))->sought == 0, "few bytes");
+    EXPECT(static_cast<const hdd_like_pattern *>(device_like_pattern("%green%", 7, 0))->sought == 3, "some");
+}
+
 static void test_cut()
 {
     const hdd_string t = {reinterpret_cast<const u8 *>("heddle"), 6};
@@ -359,6 +398,7 @@ void device_tests(void *)
     test_like();
     test_like_words();
     test_like_long();
+    test_like_sought();
     test_like_hostile();
     test_like_aborted();
     test_cut();

@@ -276,6 +276,59 @@ static void tiles_compute_what_filters_ask_for(void **state)
     assert_int_equal(tile_of_computed("10 / grp > 3"), 0); /* it may raise */
 }
 
+/* The tile of parents with such a filter; `first`: of the first tier. */
+static struct pl_tile_steps tile_of_filter(const char *filter, bool first)
+{
+    const struct pl_options o = {.threads = 1, .on_gpu = true};
+    const struct pl_program *g = px_plan(
+        &px_arena,
+        hd_asprintf(&px_arena, "{'op': 'filter', 'pred': '%s', 'input': {'op': 'scan', 'table': 'parent'}}", filter),
+        &o);
+    const struct pl_pipeline *q = &g->pipelines[0];
+    assert_int_equal(q->cpu_tile.steps && pl_tile_searches(&q->cpu_tile), 0);
+    return first ? q->gpu.first->gpu_tile : q->gpu_tile;
+}
+
+/* Pieces that may stand anywhere, where many rows are asked; the first tier's rows look for themselves. */
+static void tiles_search_strings(void **state)
+{
+    (void)state;
+    struct pl_tile_steps t = tile_of_filter("not (note like `%abcd%` or note like `%ab_cd%`)", false);
+    assert_int_equal(t.steps, 2);
+    assert_true(t.searched[0] && !t.early[0] && t.again[0]);
+    assert_int_equal(tile_of_filter("not (note like `%abcd%`)", true).steps, 0);
+    assert_int_equal(tile_of_filter("note like `%a%bcde` and grp > 3", false).steps, 4);
+    assert_int_equal(tile_of_filter("note like `abcd%`", false).steps, 0);
+    assert_int_equal(tile_of_filter("note like `%abc%`", false).steps, 0);
+    assert_int_equal(tile_of_filter("note like `%a_b_c%`", false).steps, 0);
+    assert_int_equal(tile_of_filter("upper(note) like `%abcd%`", false).steps, 0);
+    assert_false(pl_tile_searches(&(struct pl_tile_steps){0}));
+    t = tile_of_filter("grp = 3 and note like `%abcd%`", false); /* few rows come to it */
+    assert_int_equal(t.steps, 2);
+    assert_false(pl_tile_searches(&t));
+}
+
+/* Whether rows of the first pipeline that leave its tile are visited where they lie. */
+static bool most_pass(const char *root)
+{
+    const struct pl_options o = {.threads = 1, .on_gpu = true};
+    return px_plan(&px_arena, root, &o)->pipelines[0].gpu.most_pass;
+}
+
+static void rows_are_lined_up_where_few_pass(void **state)
+{
+    (void)state;
+#define FILTERED(filter) "{'op': 'scan', 'table': 'parent', 'filter': '" filter "'}"
+#define COUNTED(filter) \
+    "{'op': 'aggregate', 'keys': ['id'], 'aggs': [{'fn': 'count', 'as': 'n'}], 'input': " FILTERED(filter) "}"
+    assert_true(most_pass(COUNTED("not (note like `%abcd%`)")));
+    assert_false(most_pass(COUNTED("note like `%abcd%`")));
+    assert_false(most_pass(COUNTED("not (note like `abcd%`)"))); /* no tile */
+    assert_false(most_pass(FILTERED("not (note like `%abcd%`)"))); /* places for all that wait */
+#undef COUNTED
+#undef FILTERED
+}
+
 /* A search sorts few rows for less than a table takes, but these are found by scanning as well. */
 static void a_search_pays_for_its_scan(void **state)
 {
@@ -365,6 +418,8 @@ int main(void)
         cmocka_unit_test(deep_nests_are_cut),
         cmocka_unit_test(wide_levels_carry_rows),
         cmocka_unit_test(tiles_compute_what_filters_ask_for),
+        cmocka_unit_test(tiles_search_strings),
+        cmocka_unit_test(rows_are_lined_up_where_few_pass),
         cmocka_unit_test(a_search_pays_for_its_scan),
         cmocka_unit_test(pairs_of_a_range_are_not_visited),
         cmocka_unit_test(pairs_are_looped_over_where_both_sides_have_rows),

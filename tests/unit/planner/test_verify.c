@@ -283,6 +283,7 @@ static void grow_tile(struct prog *b)
     struct pl_pipeline *p = tiled(b);
     p->cpu_tile.steps = p->gpu_tile.steps = p->nsteps;
     p->cpu_tile.early = p->cpu_tile.again = p->gpu_tile.early = p->gpu_tile.again = HD_NEWN(b->a, bool, p->nsteps);
+    p->cpu_tile.searched = p->gpu_tile.searched = HD_NEWN(b->a, bool, p->nsteps);
 }
 
 static void join_parts(struct pl_sink *s)
