@@ -52,9 +52,9 @@ template <class Pipeline> HDD_DEVICE void hdd_straight(Pipeline &p)
 template <class Pipeline> HDD_DEVICE void hdd_visit_most(Pipeline &p, u32 first)
 {
     constexpr u32 of_lane = hdd_tile_size<Pipeline>::lane;
-    const u32 n = hdd_tile_rows<of_lane>(first, p.run.rows());
+    const u32 n = hdd_tile_rows<of_lane>(first, p.scan.rows);
     const u32 alive = p.tile(first + (n ? hdd_lane() * of_lane : 0), n);
-    hdd_count_tile(p.run, Pipeline::levels, p.run.rows() - first);
+    hdd_count_tile(p.run, Pipeline::levels, p.scan.rows - first);
     HDD_NO_UNROLL
     for (u32 k = 0; k < of_lane; k++) {
         const u32 at = k * HDD_LANES + hdd_lane(); // of the tile's rows
