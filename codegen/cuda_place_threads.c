@@ -141,28 +141,28 @@ static void read_out(struct cu_unit *u, int i)
                 *set ? ", " : "", name, seen);
 }
 
-/* A group of which no lane has had a row. */
-static void skip_group(struct cu_unit *u, const char *has_rows)
+/* Opens a loop over the groups, of which a lane has `mine`. What says that it has had a row. */
+static const char *open_groups(struct cu_unit *u)
 {
-    cu_open(u->out, "if (!hdd_any(%s))", has_rows);
-    cu_line(u->out, "continue;");
-    u->out->indent--;
+    int telling = telling_out(u);
+    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
+    cu_line(u->out, "%s mine;", cu_accumulators_type(u));
+    for (int i = 0; i < u->pipeline->sink.nouts; i++)
+        read_out(u, i);
+    return telling < 0 ? "seen.has(group)" : hd_asprintf(u->arena, "mine.%s != 0", cu_accumulator_name(u, telling));
 }
 
 static void methods_lanes(struct cu_unit *u)
 {
-    int telling = telling_out(u);
+    if (u->pipeline->sink.lane_room == 0)
+        return;
     cu_line(u->out, "// What this warp has of all groups, to the sink's rows.");
     cu_line(u->out, "HDD_MEMBER void flush_lanes() const");
     cu_open(u->out, "{");
-    cu_open(u->out, "for (u32 group = 0; group < lanes.range; group++) {");
-    if (telling < 0)
-        skip_group(u, "seen.has(group)");
-    cu_line(u->out, "%s mine;", cu_accumulators_type(u));
-    for (int i = 0; i < u->pipeline->sink.nouts; i++)
-        read_out(u, i);
-    if (telling >= 0)
-        skip_group(u, hd_asprintf(u->arena, "mine.%s != 0", cu_accumulator_name(u, telling)));
+    const char *some = open_groups(u);
+    cu_open(u->out, "if (!hdd_any(%s))", some);
+    cu_line(u->out, "continue;");
+    u->out->indent--;
     cu_line(u->out, "hdd_combine(*this, mine);");
     cu_open(u->out, "if (hdd_lane() == 0)");
     cu_line(u->out, "add_accumulators(sink[group], mine);");
@@ -191,8 +191,9 @@ static void after_lanes(struct cu_unit *u)
 
 static void finish_lanes(struct cu_unit *u)
 {
-    cu_line(u->out, "(void)shared;");
-    cu_line(u->out, "flush_lanes();");
+    const char *some = open_groups(u);
+    cu_line(u->out, "hdd_finish_group(*this, shared.scratch, %s, mine, sink[group]);", some);
+    cu_close(u->out, "}");
 }
 
 static void members_lanes(struct cu_unit *u, struct cu_out *o)
@@ -213,6 +214,7 @@ static const char *initialise_lanes(struct cu_unit *u HD_UNUSED)
 static void shared_lanes(struct cu_unit *u, struct cu_out *o)
 {
     cu_line(o, "hdd_lane_memory<%d> lanes;", u->pipeline->sink.place_size);
+    cu_line(o, "hdd_lane_scratch<%s> scratch;", cu_accumulators_type(u));
 }
 
 const struct cu_place cu_place_lanes = {

@@ -75,7 +75,7 @@ static bool is_lookup(const struct pl_step *s)
 void pl_choose_block_bits(const struct ctx *c, struct pl_pipeline *q)
 {
     int all = 0;
-    int sink = pl_place_shared(q->sink.place, q->sink.place_size, WARPS_LARGE);
+    int sink = pl_place_shared(&q->sink, WARPS_LARGE);
     bool threads = pl_place_row(q->sink.place)->thread; /* their copies grow with the block */
     if (q->nlevels > 1 || q->framed || q->spec->ordered || c->opt.gpu_block_warps || (threads && sink > SINK_MAX))
         return;
@@ -93,5 +93,5 @@ void pl_choose_block_bits(const struct ctx *c, struct pl_pipeline *q)
         return;
     q->gpu.block_warps = all + sink > SMALL_BYTES ? WARPS_LARGE : WARPS;
     if (threads)
-        q->sink.shared_bytes = pl_place_shared(q->sink.place, q->sink.place_size, q->gpu.block_warps);
+        q->sink.shared_bytes = pl_place_shared(&q->sink, q->gpu.block_warps);
 }

@@ -62,7 +62,7 @@ static void drop_caches(struct pl_pipeline *p)
         return;
     for (int k = 0; k < PL_CACHE_COUNT; k++)
         p->sink.caches[k] = false;
-    p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+    p->sink.shared_bytes = pl_place_shared(&p->sink, p->gpu.block_warps);
 }
 
 /* Nor do blocks copy bitmaps, for which their number of warps was chosen: headers are precompiled for the usual one. */
@@ -81,7 +81,7 @@ static void drop_bits(struct ctx *c, struct pl_pipeline *p)
     }
     pl_choose_block(p, 0);
     if (pl_place_row(p->sink.place)->thread)
-        p->sink.shared_bytes = pl_place_shared(p->sink.place, p->sink.place_size, p->gpu.block_warps);
+        p->sink.shared_bytes = pl_place_shared(&p->sink, p->gpu.block_warps);
 }
 
 /* Nor do warps look through the strings of a tile: rows do, behind it. */

@@ -231,6 +231,7 @@ struct pl_sink {
     int count_copies; /* HISTOGRAM: of the counts of a block */
     int place_size; /* in the unit of the place, a size class: kernels serve every range that fits */
     int lane_words; /* LANES: of a group */
+    int lane_scratch; /* bytes of what a warp has of a group when its block combines them */
     int lane_room; /* some share a word: log2 of the rows that a thread adds up before they go to the state; 0: none do */
     bool caches[PL_CACHE_COUNT];
     double group_rows; /* AGG_*: of a group, at most, by facts */
@@ -437,7 +438,7 @@ struct pl_place_row {
 };
 const struct pl_place_row *pl_place_row(enum pl_place p);
 /* Bytes of a block's shared memory. */
-int pl_place_shared(enum pl_place p, int size, int block_warps);
+int pl_place_shared(const struct pl_sink *s, int block_warps);
 const char *pl_cache_text(enum pl_cache k);
 /* Marks the slots that an expression, a step, a sink look at. */
 void pl_expr_reads(const struct pl_expr *exprs, int e, bool *read);

@@ -37,9 +37,11 @@ const struct pl_place_row *pl_place_row(enum pl_place p)
     return &places[p];
 }
 
-int pl_place_shared(enum pl_place p, int size, int block_warps)
+int pl_place_shared(const struct pl_sink *s, int block_warps)
 {
-    return size * places[p].unit * (places[p].thread ? block_warps : 1);
+    const struct pl_place_row *p = &places[s->place];
+    int combined = s->place == PL_PLACE_LANES ? s->lane_scratch : 0;
+    return (s->place_size * p->unit + combined) * (p->thread ? block_warps : 1);
 }
 
 const char *pl_cache_text(enum pl_cache k)
@@ -136,6 +138,7 @@ static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max,
     if (in_place)
         narrow_sums(q, st, rows_of_thread(q));
     q->sink.lane_words = are_words(st, &q->sink) ? pl_lay_lanes(c, &q->sink, in_place) : 0;
+    q->sink.lane_scratch = sums_bytes(st, &q->sink) + (int)sizeof(uint32_t);
     uint64_t need = (uint64_t)q->sink.lane_words * st->range;
     *why = need == 0 ? "an accumulator is no word" : "too many groups";
     if (need == 0 || st->range > HDD_LANE_GROUPS)
@@ -393,7 +396,7 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
     q->in_place = places[s->place].thread && can_stay_in_place(q);
     for (int i = 0; i < s->nouts; i++)
         s->outs[i].narrow = s->outs[i].narrow && q->in_place;
-    s->shared_bytes = pl_place_shared(s->place, s->place_size, q->gpu.block_warps);
+    s->shared_bytes = pl_place_shared(s, q->gpu.block_warps);
     choose_caches(c, q);
     s->by_lane = lanes_are_apart(c, q);
     bool groups = s->kind == PL_SINK_AGG_DENSE || s->kind == PL_SINK_AGG_HASH;

@@ -188,7 +188,7 @@ static bool check_shared_bytes(struct vf *v, const struct pl_sink *s)
     if (s->caches[PL_CACHE_BLOCK])
         VF_CHECK(v, PLACE_SHARED, s->shared_bytes >= cached);
     else
-        VF_CHECK(v, PLACE_SHARED, s->shared_bytes == pl_place_shared(s->place, s->place_size, v->p->gpu.block_warps));
+        VF_CHECK(v, PLACE_SHARED, s->shared_bytes == pl_place_shared(s, v->p->gpu.block_warps));
     return true;
 }
 

@@ -1,5 +1,5 @@
 // AGG_DENSE with few groups: each thread adds to a copy of its own in shared memory, which is
-// combined per warp and added to the state's rows when the kernel ends. No atomics, no warp
+// combined per block and added to the state's rows when the kernel ends. No atomics, no warp
 // operations and no bank conflicts while it runs: word w of a thread lies in column `thread`
 // of line w, whatever the group.
 //
@@ -9,11 +9,18 @@
 #define HDD_LANES_CUH
 
 #include "hd/accumulate.cuh"
+#include "hd/block.cuh"
 #include "hd/tile.cuh"
 
 // Shared memory of a block; `lines` is the planner's size class.
 template <u32 lines> struct hdd_lane_memory {
     u64 w[lines][HDD_BLOCK];
+};
+
+// What each warp has of a group, and whether it has some.
+template <class Accumulators> struct hdd_lane_scratch {
+    hdd_block_scratch<Accumulators> sums;
+    u32 some[HDD_WARPS];
 };
 
 // A bit per group, of one thread: has it seen a row, or a value that is not NULL?
@@ -159,5 +166,33 @@ template <u32 words> struct hdd_lane_groups {
         at[(word + 1) * HDD_BLOCK] = (u64)(v >> 64);
     }
 };
+
+// Adds what the threads of a block have of a group to its row, if one has had rows of it: `some`. All warps of a GPU add to
+// the same few rows when a kernel ends, so a block does it once. The whole block calls; two block barriers.
+template <class Pipeline, class Accumulators, class Row>
+HDD_DEVICE void hdd_finish_group(const Pipeline &p, hdd_lane_scratch<Accumulators> &scratch, bool some, Accumulators mine,
+                                 Row &row)
+{
+    const bool any = hdd_any(some);
+    if (any)
+        hdd_combine(p, mine);
+    if (hdd_lane() == 0) {
+        scratch.sums.of(hdd_warp()) = mine;
+        scratch.some[hdd_warp()] = any;
+    }
+    hdd_block_sync();
+    if (hdd_thread() == 0) {
+        bool others = false;
+        HDD_NO_UNROLL
+        for (u32 w = 1; w < HDD_WARPS; w++)
+            if (scratch.some[w]) {
+                p.merge(mine, scratch.sums.of(w));
+                others = true;
+            }
+        if (any || others)
+            p.add_accumulators(row, mine);
+    }
+    hdd_block_sync();
+}
 
 #endif
