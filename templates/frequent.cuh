@@ -8,6 +8,8 @@
 #include "hd/aggregate.cuh"
 
 constexpr u32 HDD_FREQUENT = HDD_CACHED_GROUPS;
+// Places that a group may have, one behind the other: with one, 5 of 20 groups whose numbers are hashes would have none.
+constexpr u32 HDD_FREQUENT_PROBES = 4;
 
 template <class Row> struct hdd_frequent_memory {
     Row rows[HDD_FREQUENT];
@@ -31,17 +33,32 @@ template <class Row> struct hdd_frequent {
     // Where additions to a group's row go.
     HDD_MEMBER Row *place(Row *group) const
     {
-        const u32 i = group ? slot(group) : 0;
-        const bool here = group && hdd_load_relaxed(at.groups + i) == address(group);
-        return here ? at.rows + i : group;
+        const u32 first_slot = group ? slot(group) : 0;
+        HDD_NO_UNROLL
+        for (u32 k = 0; group && k < HDD_FREQUENT_PROBES; k++) {
+            const u32 i = (first_slot + k) % HDD_FREQUENT;
+            const u64 there = hdd_load_relaxed(at.groups + i);
+            if (there == address(group))
+                return at.rows + i;
+            if (there == 0) // it would have moved in here
+                break;
+        }
+        return group;
     }
 
     // Lets groups of several lanes in; `group` is not here yet.
     HDD_MEMBER void admit(const hdd_group_lanes &group_lanes, Row *group) const
     {
-        u64 *const free = at.groups + slot(group);
-        if (group_lanes.first && hdd_popc(group_lanes.mask) > 1 && hdd_load_relaxed(free) == 0)
-            hdd_atomic_cas(free, (u64)0, address(group));
+        const bool comes = group_lanes.first && hdd_popc(group_lanes.mask) > 1;
+        HDD_NO_UNROLL
+        for (u32 k = 0; comes && k < HDD_FREQUENT_PROBES; k++) {
+            u64 *const here = at.groups + (slot(group) + k) % HDD_FREQUENT;
+            u64 there = hdd_load_relaxed(here);
+            if (there == 0)
+                there = hdd_atomic_cas(here, (u64)0, address(group));
+            if (there == 0 || there == address(group))
+                return;
+        }
     }
 
   private:
