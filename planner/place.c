@@ -6,6 +6,7 @@
 #include "planner/access.h"
 #include "planner/cost.h"
 #include "planner/place_lanes.h"
+#include "planner/tile.h"
 
 /* ---- columns of planner/places.def -------------------------------------------------------- */
 
@@ -85,9 +86,9 @@ static void narrow_sums(struct pl_pipeline *q, const struct rt_state *st, double
 /* ---- rows in place ---------------------------------------------------------------------- */
 
 /* Without probes: a lane that waits for a lookup holds up its whole tile. */
-static bool can_stay_in_place(const struct pl_pipeline *q)
+static bool can_stay_in_place(const struct ctx *c, const struct pl_pipeline *q)
 {
-    double rows = q->spec->source == RT_SOURCE_TABLE ? (double)q->spec->table->rows : 0;
+    double rows = q->spec->source == RT_SOURCE_TABLE ? pl_visited_rows(c->exprs.v, q) : 0;
     double out = q->spec->counter_est[q->nsteps];
     if (q->nlevels > 1 || q->spec->ordered || rows < 4096 || out < PL_IN_PLACE_SHARE * rows)
         return false;
@@ -134,7 +135,7 @@ static const int lane_classes[] = {4, 8, 12, 16, 18, 24, 36};
 static int place_size_lanes(const struct ctx *c, struct pl_pipeline *q, int max, const char **why)
 {
     const struct rt_state *st = &c->states.v[q->sink.state];
-    bool in_place = can_stay_in_place(q);
+    bool in_place = can_stay_in_place(c, q);
     if (in_place)
         narrow_sums(q, st, rows_of_thread(q));
     q->sink.lane_words = are_words(st, &q->sink) ? pl_lay_lanes(c, &q->sink, in_place) : 0;
@@ -279,7 +280,7 @@ static int place_size_runs(const struct ctx *c, struct pl_pipeline *q, int max, 
     const struct rt_state *st = &c->states.v[s->state];
     int words = 0;
     *why = !s->clustered ? "keys do not come in runs" : "rows do not stay in place";
-    if (!s->clustered || !can_stay_in_place(q))
+    if (!s->clustered || !can_stay_in_place(c, q))
         return -1;
     *why = "one key may have most rows";
     if (heaviest_group(c, q) > PL_RUN_SHARE)
@@ -393,7 +394,7 @@ void pl_place_pipeline(const struct ctx *c, struct pl_pipeline *q)
     if (q->framed)
         return;
     s->place_size = choose_place(c, q);
-    q->in_place = places[s->place].thread && can_stay_in_place(q);
+    q->in_place = places[s->place].thread && can_stay_in_place(c, q);
     for (int i = 0; i < s->nouts; i++)
         s->outs[i].narrow = s->outs[i].narrow && q->in_place;
     s->shared_bytes = pl_place_shared(s, q->gpu.block_warps);

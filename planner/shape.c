@@ -4,6 +4,7 @@
  * enough; elsewhere the kernel shares work (Themis, section 6), which costs a look every 33 warp
  * iterations while nobody waits. */
 #include "planner/pipeline.h"
+#include "planner/tile.h"
 
 enum {
     ONE_CHILD = 2,   /* nodes: a row and its child */
@@ -236,9 +237,9 @@ static void choose_places(struct pl_pipeline *p, const struct pl_expr *exprs, co
 /* Lining up the rows that a tile leaves costs as many instructions as a short visit: so much that lanes may idle. */
 #define MOST_SHARE 0.75
 
-static bool most_pass(const struct pl_pipeline *p)
+static bool most_pass(const struct pl_pipeline *p, const struct pl_expr *exprs)
 {
-    double rows = p->spec->source == RT_SOURCE_TABLE ? (double)p->spec->table->rows : -1;
+    double rows = p->spec->source == RT_SOURCE_TABLE ? pl_visited_rows(exprs, p) : -1;
     int tile = p->gpu_tile.steps;
     double left = tile < p->nsteps ? p->steps[tile].est : p->spec->counter_est[p->nsteps];
     return p->spec->shape == RT_SHAPE_STRAIGHT && !p->spec->ordered && !p->gpu.places_ahead && rows >= 0 &&
@@ -278,7 +279,7 @@ void pl_choose_shape(struct pl_pipeline *p, const struct pl_expr *exprs, const s
     choose_places(p, exprs, st);
     r->lane_rows = lane_rows(p);
     p->gpu.row_piece = row_piece(p, st);
-    p->gpu.most_pass = most_pass(p);
+    p->gpu.most_pass = most_pass(p, exprs);
     r->balance = default_balance(r);
     if (!r->ordered && forced != RT_BALANCE_AUTO && (r->shape == RT_SHAPE_ANY || forced == RT_BALANCE_NONE))
         r->balance = forced;

@@ -108,7 +108,7 @@ static bool reads_text(const struct ctx *c, const struct pl_pipeline *q, int e, 
 static bool is_searching(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
 {
     return s->kind == PL_STEP_FILTER && !q->framed && !q->loop.rows && !expr_is_cheap(c, s->expr) &&
-           s->est >= SEARCH_SHARE_MIN * (double)q->spec->table->rows && is_cheap_for(c, q, s->expr, true);
+           s->est >= SEARCH_SHARE_MIN * pl_visited_rows(c->exprs.v, q) && is_cheap_for(c, q, s->expr, true);
 }
 
 static bool is_searched(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
@@ -133,7 +133,7 @@ static bool is_lookup(const struct ctx *c, const struct pl_pipeline *q, int i)
     double rows = s->est, left = i + 1 < q->nsteps ? q->steps[i + 1].est : q->spec->counter_est[q->nsteps];
     return (pl_step_form(s->kind)->tile & PL_TILE_LOOKUPS) && (s->probe != PL_LEFT && s->probe != PL_MARK) &&
            expr_is_cheap(c, s->expr) && !q->framed && left >= 0 &&
-           rows >= LOOKUP_SHARE_MIN * (double)q->spec->table->rows && left <= LOOKUP_LEFT_MAX * rows;
+           rows >= LOOKUP_SHARE_MIN * pl_visited_rows(c->exprs.v, q) && left <= LOOKUP_LEFT_MAX * rows;
 }
 
 /* Bits of eight rows are a byte that a lane reads at once. */
@@ -143,19 +143,35 @@ static bool tests_bits(const struct pl_pipeline *q, const struct pl_step *s)
 }
 
 /* Of the rows that are visited few are in front of the first. */
-static bool is_first_row(const struct ctx *c, const struct pl_pipeline *q, const struct pl_step *s)
+static bool is_first_row(const struct pl_expr *exprs, const struct pl_pipeline *q, const struct pl_step *s)
 {
-    const struct pl_expr *x = &c->exprs.v[s->expr];
-    return x->op == FE_GE && c->exprs.v[x->args[0]].op == FE_COL && c->exprs.v[x->args[0]].slot == q->source_slot;
+    const struct pl_expr *x = &exprs[s->expr];
+    return x->op == FE_GE && exprs[x->args[0]].op == FE_COL && exprs[x->args[0]].slot == q->source_slot;
+}
+
+double pl_visited_rows(const struct pl_expr *exprs, const struct pl_pipeline *q)
+{
+    double rows = (double)q->spec->table->rows, behind = -1;
+    for (int i = 0; i < q->nsteps && behind < 0; i++) {
+        const struct pl_step *s = &q->steps[i];
+        if (s->kind == PL_STEP_LOAD_COLUMN)
+            continue;
+        if (s->kind != PL_STEP_FILTER || !is_first_row(exprs, q, s))
+            break;
+        behind = i + 1 < q->nsteps ? q->steps[i + 1].est : q->spec->counter_est[q->nsteps];
+    }
+    return behind >= 0 ? HD_MIN(behind, rows) : rows;
 }
 
 /* A scan whose first steps are cheap filters, of columns or what is computed of them, evaluates them over a tile of rows. */
 static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, unsigned with)
 {
     int last = 0, weight = 0;
+    double visited;
     bool looked = false, lookups = with & TILE_LOOKUPS, searches = with & TILE_SEARCHES;
     if (q->spec->source != RT_SOURCE_TABLE || q->spec->table->rows < 4096)
         return 0;
+    visited = pl_visited_rows(c->exprs.v, q);
     for (int i = 0; i < q->nsteps; i++) {
         const struct pl_step *s = &q->steps[i];
         const struct pl_step_form *form = pl_step_form(s->kind);
@@ -164,14 +180,13 @@ static int scan_tile_steps(struct ctx *c, const struct pl_pipeline *q, unsigned 
         bool cheap = form->reads == PL_READS_EXPR && (form->tile & PL_TILE_ROWS) && expr_is_cheap(c, s->expr);
         bool filter = (cheap && form->yields == PL_YIELDS_SOME) || (searches && is_searching(c, q, s));
         bool let = cheap && form->yields == PL_YIELDS_ONE;
-        bool few = looked && s->est < LOOKUP_SHARE_MIN * (double)q->spec->table->rows;
-        few |= lookups && filter && c->exprs.v[s->expr].op == FE_IN_BITS &&
-               s->est < LIST_SHARE_MIN * (double)q->spec->table->rows;
+        bool few = looked && s->est < LOOKUP_SHARE_MIN * visited;
+        few |= lookups && filter && c->exprs.v[s->expr].op == FE_IN_BITS && s->est < LIST_SHARE_MIN * visited;
         bool fits = (form->tile & PL_TILE_ROWS) || lookup;
         if (few || !fits || (!load && !let && !filter && !lookup) || !pl_fits_tile(c, q, s, &weight))
             break;
         looked = looked || (lookup && !tests_bits(q, s));
-        if (lookup || (filter && !is_first_row(c, q, s)))
+        if (lookup || (filter && !is_first_row(c->exprs.v, q, s)))
             last = i + 1;
     }
     return last;
